@@ -49,6 +49,9 @@ def section(name: str) -> tuple[str, dict[str, str]]:
         elif isinstance(piece, curves.SpeedUps):
             pictures[f"{piece.file}.svg"] = curves.speed_ups(piece)
             parts.append(f"![{piece.title}](results/{piece.file}.svg)")
+        elif isinstance(piece, curves.Points):
+            pictures[f"{piece.file}.svg"] = curves.points(piece)
+            parts.append(f"![{piece.title}](results/{piece.file}.svg)")
         else:
             file, title, values, most = piece
             pictures[f"{file}.svg"] = curves.profile(values, title, most)

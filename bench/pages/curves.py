@@ -65,6 +65,52 @@ def speed_ups(shown: SpeedUps) -> str:
     return _picture(shown.title, axes, paths)
 
 
+@frozen
+class Points:
+    """Pairs of ratios for a picture: predicted across, measured upwards.
+
+    Parameters
+    ----------
+    file : str
+        Name of the picture without its ending.
+    title : str
+    pairs : dict of str to list of (float, float)
+        The points of every kind, by its name.
+    """
+
+    file: str
+    title: str
+    pairs: dict[str, list[tuple[float, float]]]
+
+
+def points(shown: Points) -> str:
+    """Return the points on two logarithmic axes of one range, and the line on which both are equal."""
+    values = [value for pairs in shown.pairs.values() for pair in pairs for value in pair]
+    steps = [2.0**power for power in range(math.floor(math.log2(min(values))), 8)]
+    ticks = [tick for tick in steps if tick / 2 < max(values)]
+    low, wide = ticks[0], ticks[-1] / ticks[0]
+    axes = []
+    for tick in ticks:
+        height, across = _height(_part(tick / low, wide)), float(_across(tick / low, wide))
+        axes.append(f'<path d="M{LEFT} {height}H{WIDTH - RIGHT}" stroke="#dddddd"/>')
+        axes.append(_text(LEFT - 6, float(height) + 4, f"{tick:g}", "end"))
+        axes.append(f'<path d="M{across:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#dddddd"/>')
+        axes.append(_text(across, HEIGHT - BOTTOM + 16, f"{tick:g}", "middle"))
+    equal = f"M{LEFT} {HEIGHT - BOTTOM}L{WIDTH - RIGHT} {TOP}"
+    axes.append(f'<path d="{equal}" stroke="#000000" stroke-dasharray="2 3"/>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    axes.append(_text(middle, HEIGHT - 10, "time over that in the launcher's order: predicted", "middle"))
+    axes.append(_text(WIDTH - RIGHT + 12, HEIGHT - BOTTOM, "upwards: measured", "start"))
+    paths = {
+        name: "".join(
+            f"M{float(_across(x / low, wide)) - 3:.1f} {_height(_part(y / low, wide))}h6m-3 -3v6"
+            for x, y in pairs
+        )
+        for name, pairs in shown.pairs.items()
+    }
+    return _picture(shown.title, axes, paths)
+
+
 def _picture(title: str, axes: list[str], paths: dict[str, str]) -> str:
     """Return the picture of axes and named paths, with a legend."""
     lines = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
+from bench.lab import table
 from bench.matrix import BASELINE
 from bench.pages import kept
 from bench.pages.kept import Row
@@ -22,7 +23,8 @@ PRESETS = ("hopbytes:fast", "hopbytes:eco", "hopbytes:strong")
 def made() -> str:
     """Return the page."""
     return "\n\n".join([
-        *_introduction(), *_trees(), *_cuts(), *_recordings(), *_blue_gene(), *_losses(), *_repeat()
+        *_introduction(), *_trees(), *_cuts(), *_recordings(), *_blue_gene(), *_seconds(),
+        *_losses(), *_repeat()
     ]) + "\n"  # fmt: skip
 
 
@@ -119,6 +121,21 @@ def _blue_gene() -> Iterable[str]:
     )
     yield blue_gene.table(rows)
     yield f"Measured {facts['measured']}; {facts['state']}."
+
+
+def _seconds() -> Iterable[str]:
+    facts, found = kept.about()["seconds"], table.results(kept.rows("seconds"))
+    yield "## Measured seconds"
+    yield (
+        "Real MPI programs of 32 ranks between hosts that are name spaces of one computer, over links of 2.4 "
+        "MB/s whose bandwidths, latencies and routes were checked (`python -m bench.lab`). Waiting ranks "
+        f"sleep, so the links decide the time. Measured {facts['measured']}; {facts['state']}. "
+        f"{table.summary(found)} Programs in which ranks wait for each other in chains (`sweep`) can take "
+        "longer on a mapping with lower J ([every case](PROTOCOL.md#seconds)). *trace* is the replay of a "
+        "recorded trace, *flows* and *replay* are those of the pattern."
+    )
+    yield "![Measured and predicted ratios of time](results/seconds.svg)"
+    yield "\n".join(table.trust(found))
 
 
 def _losses() -> Iterable[str]:
@@ -219,7 +236,7 @@ def _repeat() -> Iterable[str]:
     )
     commands = [
         command
-        for name in ("one_thread", *FILES, "mpi_patterns")
+        for name in ("one_thread", *FILES, "mpi_patterns", "seconds")
         for command in kept.about()[name]["commands"]
     ]
     yield "```\n" + "\n".join(commands) + "\n```"

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bench.lab import table as lab_table
 from bench.matrix import HEAD, line
 from bench.pages import profiles
-from bench.pages.curves import SpeedUps
+from bench.pages.curves import Points, SpeedUps
 from bench.pages.kept import Row
 from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
@@ -33,10 +34,10 @@ from bench.studies import (
 from bench.studies.best_known import Store
 from hopbytes_laboratory.standings import compare
 
-#: A table in Markdown, speed-ups, or the name of a picture, its title, the values in it and the factor it
-#: ends at.
+#: A table in Markdown, speed-ups, pairs of ratios, or the name of a picture, its title, the values in it and
+#: the factor it ends at.
 Picture = tuple[str, str, profiles.Values, float]
-Piece = str | SpeedUps | Picture
+Piece = str | SpeedUps | Points | Picture
 
 
 def foundation(rows: list[Row]) -> Iterator[Piece]:
@@ -208,13 +209,35 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
     yield training_grids.summary(rows)
 
 
+def measured(rows: list[Row]) -> Iterator[Piece]:
+    """Measured seconds of programs on fabrics in the laboratory."""
+    found = lab_table.results(rows)
+    yield lab_table.summary(found)
+    yield "Slower mappings (J, bytes between hosts and seconds by grade over those in the launcher's order):"
+    yield "\n".join(f"- {line}" for line in lab_table.regressions(found)) or "- none"
+    yield (
+        "In the table *J ratio*, *bytes ratio*, *flows ratio* and *trace ratio* are over the launcher's own "
+        "order, too; orders in one line have the same mapping; ratios in bold print are above 1 beyond noise."
+    )
+    yield "\n".join(lab_table.table(found))
+    pairs = {
+        grade: [
+            (each.predicted_ratio[grade], each.ratio)
+            for each in lab_table.compared(found)
+            if grade in each.predicted_ratio
+        ]
+        for grade in ("flows", "trace")
+    }
+    yield Points("seconds", f"{len(pairs['flows'])} orders of ranks, measured and predicted", pairs)
+
+
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "foundation": foundation, "one_thread": one_thread, "threads": threads,
     "slot_threads": slot_threads, "many_threads": many_threads,
     "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,
-    "distributed": over_ranks,
+    "distributed": over_ranks, "seconds": measured,
 }  # fmt: skip
 
 

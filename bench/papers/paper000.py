@@ -14,10 +14,12 @@ the paper's largest n. Models of graphs with fewer than eight vertices per block
 What stands where in the paper: Table 3 and Fig. 2 are the rows with Müller-Merbach and a search (N², N_p,
 N_d for d = 1, 2, 3, 5, 10), Fig. 3 those of model RB without and with N_10 (LibTopoMap there is
 ``dual_recursive_bipartitioning``), Fig. 4 those of model RMS. The paper's numbers for these two are means
-over n = 64 k for every k from 1 to 128, which ``--sizes`` can name; the default sizes are powers of two, at
+over n = 64 k for every k from 1 to 128, which ``--sizes all`` names; the default sizes are powers of two, at
 which bisections and tasks in order are at their best. Table 2, Fig. 1 and the scaling to 2^19 PEs are in
 ``bench/papers/swaps.py``. After the table come the curves of performance plots: the share of instances on
 which a row is within so many per cent of the best one.
+
+``--quick`` does four sizes, of which two are no powers of two, of two generated graphs.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ import numpy as np
 
 import hopbytes as hb
 from bench.instances.graphs import delaunay, random_geometric, shared_folder
+from bench.papers import swaps
+from bench.papers.quick import Report
 from hopbytes.algorithms.base import Bounds, Effort, mappers, refiners
 from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
@@ -50,6 +54,11 @@ GENERATED = {"rgg18": lambda: random_geometric(18, 1), "del18": lambda: delaunay
 SIZES = tuple(2**i for i in range(6, 16))
 #: Vertices per block that a graph must have.
 LEAST_PER_BLOCK = 8
+#: Sizes of Fig. 3 and 4, and graphs and sizes of --quick.
+EVERY_SIZE = tuple(range(64, 64 * 129, 64))
+QUICK_GRAPHS, QUICK_SIZES = {"rgg15": lambda: random_geometric(15, 1), "del15": lambda: delaunay(15, 1)}, (
+    128, 192, 256, 448,
+)
 #: N² looks at all pairs of tasks again and again: minutes a run beyond.
 ALL_PAIRS_UP_TO = 8192
 BASELINE = ("rb", "mueller_merbach", "")
@@ -130,9 +139,9 @@ class Runs:
         return {"comm_cost": CommCost().value(graph, self.where, pe), "seconds": seconds, "search": search}
 
 
-def read_graph(name: str, folder: Path) -> hb.CommGraph:
+def read_graph(name: str, folder: Path | None) -> hb.CommGraph:
     """Return one of the developers' graphs or a generated one."""
-    if name not in GENERATED:
+    if name not in GENERATED and folder is not None:
         return hb.read(str(folder / f"{name}.graph.xz"))
     arrays = GENERATED[name]()
     return hb.CommGraph(arrays.indptr, arrays.targets.astype(np.int32), None, undirected=True)
@@ -141,7 +150,7 @@ def read_graph(name: str, folder: Path) -> hb.CommGraph:
 def measure(options: argparse.Namespace, done: set[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     """Yield one record per graph, size, seed and row that is not done yet."""
     folder = shared_folder()
-    if folder is None:
+    if folder is None and not GENERATED.keys() >= set(options.graphs):
         raise SystemExit("no folder of developers' graphs: set HOPBYTES_SHARED")
     for k in options.sizes:
         where = machine(k)
@@ -212,16 +221,57 @@ def performance(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def sizes_of(text: str) -> list[int]:
+    """Parse ``64,128`` or ``all``."""
+    return list(EVERY_SIZE) if text == "all" else [int(k) for k in text.split(",")]
+
+
+def quick() -> Report:
+    """Measure two generated graphs on four machines."""
+    report = Report("Better process mapping: improvement over Müller-Merbach in per cent, below 0: worse")
+    GENERATED.update(QUICK_GRAPHS)
+    asked = argparse.Namespace(sizes=QUICK_SIZES, graphs=tuple(QUICK_GRAPHS), seeds=1, all_pairs_up_to=448)
+    records = list(measure(asked, set()))
+    cost = {(r["graph"], r["k"], r["model"], r["mapper"], r["refiner"]): r["comm_cost"] for r in records}
+    for model, mapper, refiner, paper in ROWS[1:]:
+        figure = "Table 3" if mapper == BASELINE[1] else "Fig. 3" if model == "rb" else "Fig. 4"
+        cells = []
+        for powers in (True, False):
+            ratios = [
+                cost[(graph, k, *BASELINE)] / cost[graph, k, model, mapper, refiner]
+                for graph in QUICK_GRAPHS for k in QUICK_SIZES if (k & (k - 1) == 0) == powers
+            ]
+            cells.append(100 * geometric(ratios) - 100)
+        what = f"{model} {mapper.partition(':')[0]} {refiner}".strip()
+        ours = f"{cells[0]:.1f} (k a power of two), {cells[1]:.1f} (others)"
+        report.row(figure, what, "" if paper is None else paper, ours)
+    for n in (256, 1024):
+        found = swaps.search(swaps.pattern(n.bit_length() - 1, 1), machine(n))
+        what = f"N_p with sparse gains, n = {n}: seconds"
+        report.row("Table 2", what, swaps.PAPER[n][0], f"{found['seconds']:.4f}")
+    report.missing("Table 1", "graphs that the paper does not publish; two generated ones as it describes")
+    report.missing("Table 2, Fig. 1", "speed-ups need a compiled dense update: python -m bench.papers.swaps")
+    report.missing("Fig. 2", "a plot without numbers; without --quick its curves are printed")
+    report.missing("scaling to 2^19", "python -m bench.papers.swaps --scale 19")
+    return report
+
+
 def main() -> None:
     """Measure what is missing, print the table."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--quick", action="store_true", help="a small part in a minute, beside the paper")
     parser.add_argument("--graphs", type=lambda text: text.split(","), default=GRAPHS)
-    parser.add_argument("--sizes", type=lambda text: [int(k) for k in text.split(",")], default=SIZES)
+    parser.add_argument("--sizes", type=sizes_of, default=SIZES, help="all: every k of the paper")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--all-pairs-up-to", type=int, default=ALL_PAIRS_UP_TO, help="largest n of N²")
     options = parser.parse_args()
+    if options.quick:
+        print(quick().text())
+        return
+    if options.out is None:
+        parser.error("--out or --quick is needed")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     text = options.out.read_text() if options.out.exists() else ""
     records = [json.loads(line) for line in text.splitlines()]

@@ -8,7 +8,9 @@ ties, and ratios of simulated run time (sum of volume x distance). The cases are
 programs on two machines, and on four more where their ranks fit; 14 random hierarchical matrices on all
 six, and on the machines that they fit; a matrix whose mappings are published; programs on this host, if it
 has cores enough. Recordings are samples of the developers' shared folder; ``--cases synthetic`` and
-``fitting`` do without. Started again it goes on where it was; ``--cases`` does a part.
+``fitting`` do without. Started again it goes on where it was; ``--cases`` does a part. Fig. 3 of the paper,
+histograms and cumulative distributions of ratios, comes after the tables. ``--quick`` does a matrix per tree
+on all six machines, by the algorithms of the paper.
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import hopbytes_laboratory
 from bench.instances.graphs import shared_folder
-from bench.papers.paper002_rivals import HIDDEN, OURS, SAMPLED, SHAPES, Case, rows
+from bench.papers.paper002_rivals import HIDDEN, OURS, SAMPLED, SHAPES, Case, mapped_row, rows
+from bench.papers.quick import Report
 from bench.rivals import ompi_treematch, scotch_gmap
 
 #: Programs recorded at 16, 32 and 64 ranks; those whose recordings hold next to no traffic are left out.
@@ -163,6 +167,75 @@ def _line(name: str, found: list[dict[str, Record]], ours: str) -> str:
     )
 
 
+#: Bounds of the bins of a histogram of ratios, and ratios at which the cumulative distribution is given.
+BINS = (0.0, 0.9, 0.99, 1.0, 1.000001, 1.01, 1.1, 1.25, 1.5, 2.0, float("inf"))
+SHOWN = (0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
+
+
+def histogram(ratios: np.ndarray) -> list[int]:
+    """Count ratios in the bins of :data:`BINS`, each from its lower bound up to below the next.
+
+    >>> histogram(np.array([0.95, 1.0, 1.0, 1.2, 7.0]))
+    [0, 1, 0, 2, 0, 0, 1, 0, 0, 1]
+    """
+    return np.histogram(ratios, BINS)[0].tolist()
+
+
+def cumulative(ratios: np.ndarray) -> list[float]:
+    """Return the share of ratios that are at most each of :data:`SHOWN` (ECDF).
+
+    >>> cumulative(np.array([0.95, 1.0, 1.2, 7.0]))
+    [0.0, 0.5, 0.5, 0.75, 0.75, 0.75]
+    """
+    return [float(np.mean(ratios <= at)) for at in SHOWN]
+
+
+def distributions(records: list[Record], ours: str = OURS) -> str:
+    """Fig. 3: histogram and ECDF of the ratios of every rival, per kind of case."""
+    bins = " ".join(f"{low:g}" for low in BINS)
+    lines = [f"rival | cases in bins of ratios from {bins} | share up to {' '.join(map(str, SHOWN))}"]
+    for kind in KINDS:
+        found = by_case(records, kind)
+        names = dict.fromkeys(name for case in found.values() for name in case if name != ours)
+        for name in names:
+            own = [case for case in found.values() if name in case]
+            ratios = np.array([case[name]["comm_cost"] / case[ours]["comm_cost"] for case in own])
+            shares = " ".join(f"{share:.2f}" for share in cumulative(ratios))
+            lines.append(f"{kind}: {name} | {' '.join(map(str, histogram(ratios)))} | {shares}")
+    return "\n".join(lines)
+
+
+def quick() -> Report:
+    """Place a matrix per tree on all six machines, and on the machine that it fits."""
+    hopbytes_laboratory.register()
+    report = Report("TreeMatch, simulated run time: that of a rival over that of TreeMatch")
+    records: list[Record] = []
+    for case in cases("all"):
+        if case.kind not in ("synthetic", "fitting") or not case.pattern.endswith("seed=1"):
+            continue
+        graph, where = opened(case, Path("none"))
+        for name in (OURS, "mpipp.1", "mpipp.5", "packed"):
+            records.append(dataclasses.asdict(case) | dataclasses.asdict(mapped_row(name, graph, where)))
+    for rival, paper in (
+        ("mpipp.1", "NAS: > 93 % ahead, median 1.415, mean 1.446, 1 to 2.352"), ("mpipp.5", ""),
+        ("packed", ""),
+    ):  # fmt: skip
+        for kind in ("synthetic", "fitting"):
+            found = by_case(records, kind).values()
+            ratio = np.array([case[rival]["comm_cost"] / case[OURS]["comm_cost"] for case in found])
+            ours = (
+                f"{100 * np.mean(ratio > 1):.0f} % ahead, median {np.median(ratio):.3f}, mean "
+                f"{ratio.mean():.3f}, {ratio.min():.3f} to {ratio.max():.3f}"
+            )
+            report.row("Fig. 3", f"{kind}, {rival}", paper, ours)
+    report.row("Fig. 3", "histograms and ECDF", "pictures", "below")
+    report.row("Fig. 1, 2", "mapping of the example", "0,2,4,6,1,3,5,7", "the same (tests/papers)")
+    report.missing("Fig. 3(a)", "recordings of NAS programs are samples of the developers: --cases recorded")
+    report.missing("Fig. 4, 5", "run times on Bertha, 96 cores, which is not at hand")
+    print(distributions(records))
+    return report
+
+
 def optimal(records: list[Record]) -> str:
     """On how many matrices that fit their machine TreeMatch finds the hidden tree, and what is below it."""
     found = by_case(records, "fitting").values()
@@ -188,9 +261,15 @@ def main() -> None:
     """Measure what is missing, print the table."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--quick", action="store_true", help="a small part in a minute, beside the paper")
     parser.add_argument("--cases", choices=("all", *KINDS), default="all")
     options = parser.parse_args()
+    if options.quick:
+        print(quick().text())
+        return
+    if options.out is None:
+        parser.error("--out or --quick is needed")
     folder = shared_folder()
     samples = folder.parent / "samples" if folder else Path()
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -204,7 +283,7 @@ def main() -> None:
             out.flush()
     print(table(records))
     print(table([record for record in records if record["kind"] in SAMPLED], SHAPES))
-    print("\n".join([optimal(records), *left_out()]))
+    print("\n".join([distributions(records), optimal(records), *left_out()]))
 
 
 if __name__ == "__main__":

@@ -90,6 +90,11 @@ def rows(case: Case, graph: hb.CommGraph, where: hb.Allocation, samples: Path) -
         yield _timed(OPEN_MPI, graph, lambda: _placed(ompi_treematch.place(graph), where))
 
 
+def mapped_row(name: str, graph: hb.CommGraph, where: hb.Allocation) -> Row:
+    """Place one case by one of :data:`MAPPED`."""
+    return _timed(name, graph, lambda: _mapped(graph, where, *MAPPED[name]))
+
+
 def _timed(name: str, graph: hb.CommGraph, place: Callable[[], hb.Mapping]) -> Row:
     began = time.process_time()
     mapping = place()

@@ -5,6 +5,9 @@ matrices by recursive bisection, takes the communication of a sparse matrix-vect
 as pattern, and maps it to drawn allocations; one JSON line a placement. A run that was stopped goes on where
 it ended. Then it prints geometric means of ratios to DEF (parts in order) beside the published ones, and
 draws both figures (``--table`` does only that). CPU seconds are of mapping alone, one thread.
+
+``python -m bench.papers.paper003 --quick`` partitions two generated graphs by every partitioner that is
+installed (Fig. 1: metrics of partitions), and maps 1024 parts to one allocation (Fig. 2 and 3).
 """
 
 from __future__ import annotations
@@ -21,8 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import hopbytes as hb
+import hopbytes_laboratory
+from bench.instances.graphs import delaunay, random_geometric
 from bench.papers import paper003_table
+from bench.papers import quick as paper_report
 from bench.rivals import scotch_gmap
+from bench.rivals.needed import missing
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.link_sums import traffic
@@ -151,6 +158,88 @@ def by_scotch(graph: hb.CommGraph, where: hb.Allocation) -> tuple[np.ndarray, fl
     return pe, answer.cpu_seconds
 
 
+def parts_by(name: str, graph: hb.CommGraph, parts: int) -> np.ndarray:
+    """Return the part of every vertex by METIS, Scotch, a partitioner of the laboratory, or a preset."""
+    if name == "metis":
+        import pymetis
+
+        return np.array(pymetis.part_graph(parts, pymetis.CSRAdjacency(graph.indptr, graph.targets))[1])
+    if name == "scotch":
+        import scotchpy
+
+        given, found = scotchpy.Graph(), np.zeros(graph.n, np.int64)
+        given.build(verttab=graph.indptr.astype(np.int64), edgetab=graph.targets.astype(np.int64))
+        strategy = scotchpy.Strat()
+        strategy.graph_map_build(scotchpy.STRATDEFAULT, parts, 0.03)
+        given.part(parts, strategy, found)
+        return found
+    method = f"multisection:repetitions=0,partitioner={name}" if ":" in name else name
+    return hb.map_tasks(graph, f"core:{parts}", method, partition=True, threads=1).pe
+
+
+def partition_metrics(graph: hb.CommGraph, part: np.ndarray, count: int) -> dict[str, float]:
+    """Return the metrics of Fig. 1 of a partition of rows, the edge cut, and the balance."""
+    product = product_pattern(graph, part, count)
+    sources, volumes = product.sources(), product.volumes
+    sizes = np.bincount(part, minlength=count)
+    return {
+        "TV": float(volumes.sum()), "MSV": float(np.bincount(sources, volumes, count).max()),
+        "TM": float(product.m), "MSM": float(np.bincount(sources, minlength=count).max()),
+        "cut": float(np.count_nonzero(part[graph.sources()] != part[graph.targets])),
+        "balance": float(sizes.max() * count / graph.n),
+    }
+
+
+#: Partitioners of --quick, and what each needs.
+PARTITIONERS = {
+    "metis": "pymetis", "scotch": "scotchpy", "kahip:eco": "kahip", "kaminpar:default": "kaminpar",
+    "mtkahypar:default": "mtkahypar", "eco": None,
+}
+QUICK_PARTS = 256
+
+
+def quick() -> paper_report.Report:
+    """Partition two generated graphs, and map the parts of one of them."""
+    hopbytes_laboratory.register()
+    report = paper_report.Report("UMPA: partitions over those of METIS, mappings beside parts in order")
+    graphs = [
+        hb.CommGraph(each.indptr, each.targets.astype(np.int32), None, undirected=True)
+        for each in (delaunay(14, 1), random_geometric(14, 1))
+    ]
+    base: list[dict[str, float]] = []
+    for name, package in PARTITIONERS.items():
+        if package and (why := missing(package)):
+            report.missing(f"Fig. 1, {name}", why)
+            continue
+        parts = [parts_by(name, graph, QUICK_PARTS) for graph in graphs]
+        found = [partition_metrics(*each, QUICK_PARTS) for each in zip(graphs, parts, strict=True)]
+        base = base or found
+        means = []
+        for metric in found[0]:
+            logs = [np.log(new[metric] / old[metric]) for new, old in zip(found, base, strict=True)]
+            means.append(f"{metric} {np.exp(np.mean(logs)):.2f}")
+        report.row("Fig. 1", f"{name}, {QUICK_PARTS} parts", "", ", ".join(means))
+    warmed_up()
+    where = sparse_nodes(hb.allocate(MACHINE), 1024 // SLOTS, 101)
+    halves = hb.allocate("half:2@3 quarter:16@2 core:32@1")
+    block = hb.map_tasks(graphs[0], halves, "multisection", partition=True, threads=1)
+    graph = product_pattern(graphs[0], block.pe.astype(np.int64), 1024)
+    rows = {name: (metrics(graph, where, pe), spent) for name, pe, spent in placements(graph, where, 101)}
+    for name, (row, spent) in rows.items():
+        if name == "DEF":
+            continue
+        base_row = rows["DEF"][0]
+        change = [f"{m} {100 * row[m] / base_row[m] - 100:+.0f} %" for m in paper003_table.METRICS]
+        report.row("Fig. 2", name, paper003_table.PUBLISHED.get(name, ""), ", ".join(change))
+        report.row("Fig. 3", f"{name}: seconds", "", f"{spent:.2f}")
+    report.missing("Fig. 1, PaToH and UMPA", "no sources; METIS takes the place of PaToH, beside which "
+                   "the paper has UMPA-MV 5-10 % lower in MSV, -MM 16-19 % in MSM, -TM 9-10 % in TM")
+    report.missing("Fig. 2, SMAP", "needs scotch_gmap: python -m bench.papers.paper003 --graphs FOLDER")
+    report.missing("Fig. 2, TMAP", "hopbytes_laboratory has LibTopoMap's greedy and RCM mappers")
+    report.missing("Fig. 4, 5, Table I", "times on Hopper; python -m bench.papers.paper_times umpa simulates")
+    return report
+
+
 @cache
 def warmed_up() -> None:
     """Run everything once, so that no measurement includes the loading of modules."""
@@ -185,8 +274,14 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--no-scotch", action="store_true", help="leave scotch_gmap out")
     parser.add_argument("--table", action="store_true", help="only the table and figures of --out")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--quick", action="store_true", help="generated graphs in a minute, beside the paper")
+    parser.add_argument("--out", type=Path)
     asked = parser.parse_args(words)
+    if asked.quick:
+        print(quick().text())
+        return
+    if asked.out is None:
+        parser.error("--out or --quick is needed")
     if not asked.table:
         known = {row["case"] for row in paper003_table.rows_of(asked.out)}
         cases = [

@@ -5,7 +5,7 @@ onto 512 nodes, the first ones and scattered draws; one JSON line a case, a run 
 it ended. ``python -m bench.papers.ptram time`` measures CPU seconds of mapping for 1024, 2048 and 4096
 processes. Both print all that is in the file beside what the paper has and draw it (``table``: only that). In
 order means two things: nodes as the machine numbers them, and nodes as a host list names them that knows
-nothing of switches (drawn at random).
+nothing of switches (drawn at random). ``--quick`` maps 1024 processes once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 
 import hopbytes as hb
 from bench.papers import ptram_table
+from bench.papers.quick import Report
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.two_level.groups import cut, finish, settings_of
 from hopbytes.cost.objectives.link_sums import traffic
@@ -101,9 +102,11 @@ def measured(graph: hb.CommGraph, where: hb.Allocation, pe: np.ndarray) -> dict[
     return dict(zip(ptram_table.METRICS, terms, strict=True))
 
 
-def quality_of(name: str, draw: int) -> dict[str, Any]:
-    """Measure every chain on 4096 processes, and tasks and parts in both orders of the nodes."""
-    graph, where = patterns(4096)[name], allocation(512, draw)
+def quality_of(
+    name: str, draw: int, processes: int = 4096, chains: Sequence[str] = tuple(CHAINS)
+) -> dict[str, Any]:
+    """Measure chains, and tasks and parts in both orders of the nodes."""
+    graph, where = patterns(processes)[name], allocation(processes // CORES, draw)
     tasks = np.arange(graph.n)
     ones = np.ones(where.k, np.int64)
     bounds, effort = Bounds(ones, ones, exact=True), Effort()
@@ -116,7 +119,8 @@ def quality_of(name: str, draw: int) -> dict[str, Any]:
         "initPart listed": listed[parts // CORES] * CORES + parts % CORES,
     }
     rows = {step: measured(graph, where, pe) for step, pe in found.items()}
-    for step, (mapper, *refine) in CHAINS.items():
+    for step in chains:
+        mapper, *refine = CHAINS[step]
         began = time.process_time()
         mapping = hb.map_tasks(graph, where, [mapper, *refine], threads=1)
         cpu = time.process_time() - began
@@ -143,6 +147,34 @@ def times_of(name: str, processes: int, repeats: int) -> dict[str, Any]:
     return {"what": "time", "pattern": name, "processes": processes, "seconds": seconds}
 
 
+def quick() -> Report:
+    """Map 1024 processes on 128 scattered nodes."""
+    report = Report("PTRAM on its fat tree, 1024 processes, 4096 in the paper: ratios to tasks in order")
+    for name in patterns(64):
+        rows = quality_of(name, 1, 1024, ("PTRAM raw", "PTRAM", "ours"))["rows"]
+        for step in ("initPart listed", "PTRAM raw", "PTRAM", "ours"):
+            figure = "Fig. 6" if step.startswith("initPart") else "Fig. 5"
+            ratios = {
+                short: rows[step][metric] / rows["DEF listed"][metric]
+                for short, metric in zip(ptram_table.SHORT, ptram_table.METRICS, strict=True)
+            }
+            paper = INITIAL.get(name, "") if figure == "Fig. 6" else f"MC {ptram_table.PUBLISHED[name]}"
+            ours = ", ".join(f"{short} {ratio:.2f}" for short, ratio in ratios.items())
+            report.row(figure, f"{name}, {step}", paper, ours)
+            if "cpu" in rows[step]:
+                report.row("Fig. 8", f"{name}, {step}: seconds", SECONDS[name], f"{rows[step]['cpu']:.2f}")
+    report.missing("Fig. 1, 2", "an example in pictures; tests/papers/test_routing_awareness.py has its like")
+    report.missing("Fig. 7", "times on the cluster GPC; python -m bench.papers.paper_times ptram simulates")
+    report.missing("Fig. 9", "Gadget-3 is not published: other recorded programs in paper_times")
+    report.missing("LibTopoMap", "hopbytes_laboratory has its greedy and RCM mappers")
+    return report
+
+
+#: MC after the initial partition, and seconds of PTRAM with 4096 processes, as the text of the paper says.
+INITIAL = {"2-D 5-point": "MC about 0.45", "3-D 15-point": "MC about 0.71", "all-to-all": "MC about 1"}
+SECONDS = {"2-D 5-point": "2.3 (4096)", "3-D 15-point": "5 (4096)", "all-to-all": "38 (4096)"}
+
+
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
     """What a case is known by."""
     return row["what"], row["pattern"], row.get("draw", row.get("processes"))
@@ -164,12 +196,16 @@ def waiting(
 def main(words: list[str] | None = None) -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("experiment", choices=("quality", "time", "table"))
+    parser.add_argument("experiment", choices=("quality", "time", "table"), nargs="?", default="table")
+    parser.add_argument("--quick", action="store_true", help="1024 processes in a minute, beside the paper")
     parser.add_argument("--draws", type=int, default=4, help="scattered allocations beside the first nodes")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("ptram.jsonl"))
     asked = parser.parse_args(words)
+    if asked.quick:
+        print(quick().text())
+        return
     rows = ptram_table.rows_of(asked.out)
     if asked.experiment != "table":
         left = list(waiting(asked.experiment, asked.draws, asked.repeats, {key(row) for row in rows}))

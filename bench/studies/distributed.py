@@ -2,12 +2,14 @@
 
     python -m bench.studies.distributed --out bench/results/distributed.jsonl
     python -m bench.studies.distributed --out big.jsonl --graphs "delaunay 2^20" --ranks 2
+    python -m bench.studies.distributed --out each.jsonl --one-each --ranks 2 3 4 7 16
 
 Grids, Delaunay and random geometric graphs, one of them with its vertices in random order, and a grid with a
 hub that is a neighbour of every vertex, on island:6@100 node:8@10 core:4@1; presets turbo, fast and eco with
 one thread, then `mpirun -n P hopbytes map --distributed` on the same ParHIP file. Every result is evaluated
 again by `eval --distributed` on two processes. Writes a line of JSON per run and goes on where it was; prints
-a table, or with --phases one of bytes by phase. Asked: J within 5 % of eco. Times are wall-clock, of as many
+a table, or with --phases one of bytes by phase. With --one-each there is a PE for every vertex, on a
+machine of its own for every graph. Asked: J within 5 % of eco. Times are wall-clock, of as many
 processes as fit on the cores there are.
 """
 
@@ -62,6 +64,31 @@ INSTANCES: dict[str, Callable[[], graphs.Arrays]] = {
 }
 
 
+def recorded() -> graphs.Arrays:
+    """Return the pattern of a recorded program on 1024 ranks, from the developers' samples."""
+    folder = graphs.shared_folder()
+    if folder is None:
+        raise SystemExit("the recorded pattern is a sample of the developers: set HOPBYTES_SHARED")
+    graph = hb.read(str(folder.parent / "samples/graphs/npb_sp_D_1024.topo"), holds="pattern").symmetric()
+    return graphs.Arrays(graph.indptr, graph.targets.astype(np.int64), graph.weights)
+
+
+#: With a PE for every vertex: graphs and their machines.
+ONE_EACH: dict[str, tuple[Callable[[], graphs.Arrays], str]] = {
+    "grid 128x128": (functools.partial(graphs.grid, 128, 128), "island:4@100 node:64@10 core:64@1"),
+    "grid 24x24x32": (functools.partial(graphs.grid, 24, 24, 32), "island:6@100 node:48@10 core:64@1"),
+    "delaunay 2^14": (functools.partial(graphs.delaunay, 14, 1), "island:8@100 node:32@10 core:64@1"),
+    "geometric 2^14": (
+        functools.partial(graphs.random_geometric, 14, 1), "island:4@100 node:64@10 core:64@1",
+    ),
+    "delaunay 2^14 shuffled": (
+        lambda: graphs.renumbered(graphs.delaunay(14, 1), 1), "island:8@100 node:32@10 core:64@1",
+    ),
+    "sp.D, recorded": (recorded, "island:4@100 node:16@10 core:16@1"),
+    "grid 1000x1000": (functools.partial(graphs.grid, 1000, 1000), "island:10@1000 node:1000@100 core:100@1"),
+}
+
+
 def run(words: list[str], folder: str) -> tuple[dict[str, Any], float, int]:
     """Return what a program prints as JSON, its seconds, and the peak bytes of the largest process."""
     began = time.perf_counter()
@@ -77,12 +104,12 @@ def run(words: list[str], folder: str) -> tuple[dict[str, Any], float, int]:
     return record, time.perf_counter() - began, peak
 
 
-def alone(folder: str, preset: str) -> dict[str, Any]:
+def alone(folder: str, preset: str, machine: str) -> dict[str, Any]:
     """Return J, seconds and peak memory of a preset on one process."""
     program = (
         "import json, resource, hopbytes as hb\n"
         "graph = hb.read('g.parhip')\n"
-        f"found = hb.map_tasks(graph, {MACHINE!r}, {preset!r}, partition=True, threads=1)\n"
+        f"found = hb.map_tasks(graph, {machine!r}, {preset!r}, partition=True, threads=1)\n"
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "print(json.dumps({'comm_cost': found.comm_cost, 'imbalance': found.info['imbalance'],\n"
         "                  'peak_bytes': [peak], 'map_seconds': found.info['seconds']['map']}))\n"
@@ -92,16 +119,16 @@ def alone(folder: str, preset: str) -> dict[str, Any]:
             "map_seconds": record["map_seconds"], "seconds": seconds, "peak": peak, "sent": 0}  # fmt: skip
 
 
-def together(folder: str, ranks: int, way: str) -> dict[str, Any]:
+def together(folder: str, ranks: int, way: str, machine: str) -> dict[str, Any]:
     """Return the same of map-distributed, whose result is evaluated from the file that it wrote.
 
     A way is a strategy, and after a blank what makes the first cuts, unless that is our own coarsening.
     """
     strategy, _, cutter = way.partition(" ")
-    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map", "--distributed", "g.parhip", "--on", MACHINE]
+    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map", "--distributed", "g.parhip", "--on", machine]
     words += ["--strategy", strategy, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
     record, seconds, peak = run(words, folder)
-    judge = ["eval", "--distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
+    judge = ["eval", "--distributed", "g.parhip", "m.npy", "--on", machine, "--json"]
     again = [*LAUNCHER, "-n", "2", *PROGRAM, *judge]
     judged, _, _ = run(again, folder)
     assert judged["comm_cost"] == record["comm_cost"]
@@ -123,16 +150,18 @@ def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
     if options.out.exists():
         rows = [json.loads(line) for line in options.out.read_text().splitlines()]
     done = {(row["graph"], row["way"], row["ranks"]) for row in rows}
-    for name in options.graphs or INSTANCES:
-        wanted = [(preset, 1) for preset in PRESETS]
+    known = ONE_EACH if options.one_each else {name: (make, MACHINE) for name, make in INSTANCES.items()}
+    for name in options.graphs or known:
+        make, machine = known[name]
+        wanted = [(preset, 1) for preset in options.presets]
         wanted += [(way, ranks) for ranks in options.ranks for way in options.ways]
         missing = [each for each in wanted if (name, *each) not in done]
         if not missing:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            _write(INSTANCES[name](), Path(folder) / "g.parhip")
+            _write(make(), Path(folder) / "g.parhip")
             for way, ranks in missing:
-                row = alone(folder, way) if way in PRESETS else together(folder, ranks, way)
+                row = alone(folder, way, machine) if way in PRESETS else together(folder, ranks, way, machine)
                 rows.append({"graph": name, **row})
                 options.out.parent.mkdir(parents=True, exist_ok=True)
                 with options.out.open("a") as file:
@@ -177,7 +206,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--graphs", nargs="*", choices=INSTANCES, help="by default all")
+    parser.add_argument("--graphs", nargs="*", choices=[*INSTANCES, *ONE_EACH], help="by default all")
+    parser.add_argument("--one-each", action="store_true", help="a PE for every vertex")
+    parser.add_argument("--presets", nargs="*", choices=PRESETS, default=PRESETS, help="on one process")
     parser.add_argument("--ranks", nargs="*", type=int, default=RANKS)
     parser.add_argument("--ways", nargs="*", default=["auto"], help='strategy, or "auto ptscotch"')
     parser.add_argument("--phases", action="store_true", help="bytes by phase, and what a rank holds")

@@ -2,6 +2,7 @@
 
     python -m bench.studies.simulated_programs                   # 64 ranks: three machines, four programs
     python -m bench.studies.simulated_programs --ranks 256 --programs cg mesh
+    python -m bench.studies.simulated_programs --waiting         # without computing, beside grade waiting
     python -m bench.studies.simulated_programs --seconds "Loop time of ([0-9.e-]+)" --command ./lmp -in in.lj
 
 The programs are those of simulated_programs.c: small, but they compute, check their results and send real
@@ -20,6 +21,7 @@ import argparse
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,22 +96,54 @@ def run(folder: Path, program: Program, mapping: hb.Mapping, *options: str) -> f
     return float(found[1])
 
 
-def study(spec: str, ranks: int, program: Program, folder: Path) -> dict[str, float | None]:
+#: The protocol of SMPI: data travel when the receive is posted, senders of up to 64 KiB do not wait; and the
+#: collectives of Open MPI.
+PROTOCOL = (
+    "--cfg=smpi/async-small-thresh:0", "--cfg=smpi/send-is-detached-thresh:65536",
+    "--cfg=smpi/coll-selector:ompi",
+)  # fmt: skip
+#: Speed of cores on which computing takes no time.
+ENDLESS = 1e18
+
+
+def beside_waiting(graph: hb.CommGraph, mapping: hb.Mapping, folder: Path, program: Program) -> float:
+    """Return the time by grade waiting over that of SMPI, without the barrier before a program's clock."""
+    barrier = folder / "barrier.ti"
+    lines = (f"{rank} init\n{rank} barrier\n{rank} finalize\n" for rank in range(graph.n))
+    barrier.write_text("".join(lines))
+    began = time.process_time()
+    whole = hb.simulate(graph, mapping, grade="waiting")
+    used = time.process_time() - began
+    before = hb.simulate(graph, mapping, grade="waiting", trace=barrier)
+    assert whole.posted_seconds is not None
+    assert before.posted_seconds is not None
+    ratio = (whole.posted_seconds - before.posted_seconds) / run(folder, program, mapping, *PROTOCOL)
+    print(f"  {program.words[1]}: grade waiting {ratio - 1:+.2%} in {used:.2f} CPU seconds", flush=True)
+    return ratio
+
+
+def study(
+    spec: str, ranks: int, program: Program, folder: Path, *, waiting: bool = False
+) -> dict[str, float | None]:
     """Return the simulated seconds of a program in every order on one machine."""
+    speed = ENDLESS if waiting else SPEED
     nodes = int(hb.allocate(spec).node_of_pe[-1]) + 1
     where = hb.allocate(spec, hosts=f"n[0-{nodes - 1}]")
     ring = hb.read(f"stencil:{ranks}")
     first = hb.map_tasks(ring, hb.allocate(where, pack=True), "identity")
     hb.simulate(ring, first, grade="bound", platform=folder / "machine.xml", force=True)
     text = (folder / "machine.xml").read_text()
-    (folder / "machine.xml").write_text(text.replace('speed="1000000000.0f"', f'speed="{SPEED!r}f"'))
+    (folder / "machine.xml").write_text(text.replace('speed="1000000000.0f"', f'speed="{speed!r}f"'))
     run(folder, program, first, "-trace-ti", "-trace-file", str(folder / "trace.ti"))
     traces = (folder / "trace.ti").read_text().split()  # one per rank; the reader finds the others
     graph = hb.read(traces[0], holds="pattern", collectives="binomial")
     times: dict[str, float | None] = {}
     for order in ORDERS:
         mapping = mapped(graph, where, order)
-        times[order] = None if mapping is None else run(folder, program, mapping)
+        options = PROTOCOL if waiting else ()
+        times[order] = None if mapping is None else run(folder, program, mapping, *options)
+        if mapping is not None and waiting:
+            beside_waiting(graph, mapping, folder, program)
     return times
 
 
@@ -132,6 +166,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=64, choices=sorted(MACHINES))
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--machines", nargs="+")
+    parser.add_argument("--waiting", action="store_true", help="beside grade waiting, without computing")
     parser.add_argument("--command", nargs=argparse.REMAINDER, help="another program and its arguments")
     parser.add_argument("--seconds", help="regular expression of the time that it prints")
     given = parser.parse_args()
@@ -144,7 +179,7 @@ def main() -> None:
             for machine, spec in MACHINES[given.ranks].items():
                 if given.machines and machine not in given.machines:
                     continue
-                times = study(spec, given.ranks, program, folder)
+                times = study(spec, given.ranks, program, folder, waiting=given.waiting)
                 base = times["in order"] or 1.0
                 row = [
                     "-" if each is None else f"{each * 1e3:.3f} ms ({each / base - 1:+.0%})"

@@ -25,11 +25,11 @@ struct PeRange {
 // class also knows the units around it with up to `reach` PEs.
 class TreeCells {
  public:
-  TreeCells(const TreeDistance& tree, int64_t k, int64_t indifferent, int64_t reach)
+  TreeCells(const TreeDistance& tree, int64_t k, int64_t farthest_alike, int64_t reach)
       : tree_(tree), cell_(k), reach_(reach) {
     std::vector<int64_t> widths;  // The widths at which a unit ends, because the distance grows there.
     for (int64_t width = 0; width <= 64; ++width)
-      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], indifferent))
+      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], farthest_alike))
         widths.push_back(width);
     for (const int64_t width : widths) {
       std::vector<PeRange> units;
@@ -56,6 +56,12 @@ class TreeCells {
   int64_t pes() const { return static_cast<int64_t>(cell_.size()); }
   int32_t cell_of(int32_t pe) const { return cell_[pe]; }
   PeRange cell_range(int32_t pe) const { return levels_[0].unit[pe]; }
+
+  // The levels begin with the cells and end with the whole machine. Two PEs of the same unit of a level that
+  // are in different units of the level before have this cost.
+  int64_t levels() const { return static_cast<int64_t>(levels_.size()); }
+  PeRange unit(int64_t level, int32_t pe) const { return levels_[level].unit[pe]; }
+  int64_t cost(int64_t level) const { return tree_.bit_cost[levels_[level].width]; }
 
   // Calls visit(first PE of a cell) for every cell near `there` that may be worth a try for a task on `here`:
   // the cells of the largest unit of at most `reach` PEs that holds `there` and does not hold `here`.
@@ -120,9 +126,9 @@ template <class Distance> class NearCells {
   std::vector<int32_t> nearest_;
 };
 
-inline TreeCells cells_of(const TreeDistance& d, int64_t k, int64_t indifferent, int64_t reach,
+inline TreeCells cells_of(const TreeDistance& d, int64_t k, int64_t farthest_alike, int64_t reach,
                           const Control&) {
-  return {d, k, indifferent, reach};
+  return {d, k, farthest_alike, reach};
 }
 template <class Distance>
 NearCells<Distance> cells_of(const Distance& d, int64_t k, int64_t, int64_t reach, const Control& control) {

@@ -27,7 +27,7 @@ template <class W, class D> class ChainSearch {
         control_(control),
         counts_(counts),
         slots_(pe, k),
-        cells_(cells_of(exchange.distance(), k, exchange.indifferent(), 1, control)),
+        cells_(cells_of(exchange.distance(), k, exchange.farthest_alike(), 1, control)),
         locked_(g_.n, 0),
         offer_(g_.n),
         seen_cell_(cells_.count(), 0) {}

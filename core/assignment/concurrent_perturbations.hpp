@@ -69,7 +69,7 @@ template <class W, class D> class ConcurrentPerturbations {
       trial.before = rng;
       search_.draw(rng, trial);
       trial.after = rng;
-      trial.drawn_in = round_;
+      trial.batch_of_draw = round_;
     }
   }
 
@@ -78,7 +78,8 @@ template <class W, class D> class ConcurrentPerturbations {
     const auto changed_since = [this](const std::vector<int32_t>& cells, int64_t round) {
       return std::any_of(cells.begin(), cells.end(), [&](int32_t cell) { return changed_in_[cell] > round; });
     };
-    return !changed_since(trial.drawn_from, trial.drawn_in) && !changed_since(trial.cells, round_ - 1);
+    return !changed_since(trial.cells_of_draw, trial.batch_of_draw) &&
+           !changed_since(trial.cells_of_trial, round_ - 1);
   }
 
   // Returns the change of the cost.

@@ -52,7 +52,7 @@ template <class W, class D> class Exchange {
     for (int32_t v = 0; v < g_.n; ++v) share_[v] = cost_at(v, place_[v]) + assignment_cost(v, pe[v]);
     const bool single = tasks.empty() || *std::max_element(tasks.begin(), tasks.end()) <= 1;
     if constexpr (std::is_same_v<D, TreeDistance>)
-      if (!g_.linear_cost) indifferent_ = single ? distance.bit_cost[1] : 0;
+      if (!g_.linear_cost) farthest_alike_ = single ? distance.bit_cost[1] : 0;
   }
 
   // The same mapping in another array.
@@ -64,12 +64,13 @@ template <class W, class D> class Exchange {
   const Graph<W>& graph() const { return g_; }
   const D& distance() const { return distance_; }
   int32_t pe(int32_t v) const { return pe_[v]; }
+  std::span<const int32_t> pes() const { return pe_; }
   Place place(int32_t v) const { return place_[v]; }
   int64_t share(int32_t v) const { return share_[v]; }
   // Up to this distance two PEs are equally far from all others, so that an exchange changes nothing: these
   // are the innermost units of a tree if every PE holds at most one task. The value is negative if all PEs
   // differ: in tables, or because of linear assignment costs.
-  int64_t indifferent() const { return indifferent_; }
+  int64_t farthest_alike() const { return farthest_alike_; }
 
   // Returns the linear assignment cost of u on a PE.
   int64_t assignment_cost(int32_t u, int32_t pe) const {
@@ -86,12 +87,12 @@ template <class W, class D> class Exchange {
 
   // Returns whether exchanging u and v can change the cost and respects the maximum loads.
   bool allowed(int32_t u, int32_t v) const {
-    return pe_[u] != pe_[v] && between(distance_, place_[u], place_[v]) > indifferent_ &&
+    return pe_[u] != pe_[v] && between(distance_, place_[u], place_[v]) > farthest_alike_ &&
            fit(u, pe_[u], v, pe_[v], [](int32_t) { return int64_t{0}; });
   }
   // The same if u were on PE p, v on q, and every PE held more(pe) more than it does.
   template <class More> bool allowed(int32_t u, int32_t p, int32_t v, int32_t q, More more) const {
-    return p != q && between(distance_, place_of(distance_, p), place_of(distance_, q)) > indifferent_ &&
+    return p != q && between(distance_, place_of(distance_, p), place_of(distance_, q)) > farthest_alike_ &&
            fit(u, p, v, q, more);
   }
 
@@ -151,7 +152,7 @@ template <class W, class D> class Exchange {
   std::span<int32_t> pe_;
   std::vector<Place> place_;
   std::vector<int64_t> share_, held_;
-  int64_t indifferent_ = -1;
+  int64_t farthest_alike_ = -1;
 };
 
 }  // namespace hopbytes

@@ -138,6 +138,7 @@ template <class W, class D> class PairBisection {
   int64_t improve(std::vector<int32_t>& part) {
     load_ = sizes_;
     fm_.attach(pair_, part.data(), bias_.data());
+    fm_.weigh_blocks();
     all_.resize(members_.size());
     std::iota(all_.begin(), all_.end(), 0);
     int64_t gain = 0;

@@ -69,6 +69,7 @@ template <class W, class D> class PairwiseRepartition {
   }
 
   int64_t work() const { return own_work_ + search_.work(); }
+  int64_t scanned_edges() const { return own_work_ + search_.scanned_edges(); }
 
  private:
   struct Pair {

@@ -33,13 +33,25 @@ class CellNotes {
 template <class W, class D> class PartnerSearch {
  public:
   explicit PartnerSearch(SwapState<W, D>& state)
-      : state_(state), g_(state.graph()), costs_(state.costs()), seen_cell_(state.cells().count(), -1) {}
+      : state_(state),
+        g_(state.graph()),
+        costs_(state.costs()),
+        seen_cell_(state.cells().count(), -1),
+        weight_to_(g_.n, 0) {}
 
   // From now on notes the cell of every task and the cells looked at for it; null ends that.
   void note_cells(CellNotes* notes) { notes_ = notes; }
 
   // The result has no task (-1) if no exchange lowers the cost.
   Partner best(int32_t u, bool all_pairs) {
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) weight_to_[g_.adj[e]] = g_.weight[e];
+    const Partner found = best_of(u, all_pairs);
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) weight_to_[g_.adj[e]] = 0;
+    return found;
+  }
+
+ private:
+  Partner best_of(int32_t u, bool all_pairs) {
     Partner found;
     ++turn_;
     const int32_t here = costs_.pe(u);
@@ -62,34 +74,53 @@ template <class W, class D> class PartnerSearch {
     return found;
   }
 
- private:
   // Returns the cost of u in a cell if its neighbours there are as near as the cell permits.
   int64_t cost_in_cell(int32_t u, int32_t pe) {
-    const auto at = place_of(costs_.distance(), pe);
-    const int64_t least = std::max<int64_t>(0, costs_.indifferent());
-    int64_t cost = 0;
-    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
-      cost += g_.weight[e] * std::max(least, between(costs_.distance(), at, costs_.place(g_.adj[e])));
-    state_.count_work(g_.degree(u));
+    int64_t cost = 0, scanned = 0;
+    if (state_.unit_weights().has_row(u)) {
+      cost = state_.unit_weights().cost_at(u, pe, INT64_MAX, scanned);
+    } else {
+      const auto at = place_of(costs_.distance(), pe);
+      for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
+        cost += g_.weight[e] *
+                std::max(state_.least_distance(), between(costs_.distance(), at, costs_.place(g_.adj[e])));
+      scanned = g_.degree(u);
+    }
+    state_.count_work(g_.degree(u), scanned);
     return cost;
   }
 
-  // Returns the change if u exchanges its PE with v; `gain` is what u gains (linear assignment costs apart)
-  // by moving to v's cell.
-  int64_t evaluate(int32_t u, int32_t v, int64_t gain) {
-    const auto p = costs_.place(u);
-    int64_t change = costs_.assignment_cost(u, costs_.pe(v)) + costs_.assignment_cost(v, costs_.pe(u)) -
-                     gain - costs_.share(v);
-    int64_t shared = 0;
-    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-      const int32_t w = g_.adj[e];
-      change += g_.weight[e] * between(costs_.distance(), p, costs_.place(w));
-      shared += w == u ? g_.weight[e] : 0;
+  // Returns the cost of v on the PE of u if u stayed, or a lower bound of it that is not below `limit`.
+  int64_t cost_at(int32_t v, int32_t u, int64_t limit) {
+    constexpr int64_t step = 16;  // edges between two comparisons with the limit
+    const auto at = costs_.place(u);
+    int64_t cost = 0, scanned = 0;
+    if (state_.unit_weights().has_row(v)) {
+      // A row counts u like all tasks of its cell.
+      cost = state_.unit_weights().cost_at(v, costs_.pe(u), limit + weight_to_[v] * state_.least_distance(),
+                                           scanned) -
+             weight_to_[v] * state_.least_distance();
+    } else {
+      const int64_t first = g_.start[v], last = g_.start[v + 1];
+      int64_t e = first;
+      while (e < last && cost < limit)
+        for (const int64_t end = std::min(last, e + step); e < end; ++e)
+          cost += g_.weight[e] * between(costs_.distance(), at, costs_.place(g_.adj[e]));
+      scanned = e - first;
     }
-    state_.count_evaluation(g_.degree(v));
-    if (!shared) return change;
-    const int64_t apart = between(costs_.distance(), p, costs_.place(v));
-    return change + shared * (2 * apart - std::max<int64_t>(0, costs_.indifferent()));
+    state_.count_evaluation(g_.degree(v), scanned);
+    return cost;
+  }
+
+  // Returns the change if u exchanges its PE with v, or a lower bound of it that is not below `most`; `gain`
+  // is what u gains (linear assignment costs apart) by moving to v's cell.
+  int64_t evaluate(int32_t u, int32_t v, int64_t gain, int64_t most) {
+    const int64_t change = costs_.assignment_cost(u, costs_.pe(v)) + costs_.assignment_cost(v, costs_.pe(u)) -
+                           gain - costs_.share(v);
+    const int64_t shared = weight_to_[v];
+    const int64_t apart = shared ? 2 * between(costs_.distance(), costs_.place(u), costs_.place(v)) : 0;
+    const int64_t kept = shared * (apart - state_.least_distance());
+    return change + kept + cost_at(v, u, most - change - kept);
   }
 
   void try_cell(int32_t u, int32_t pe, bool all_pairs, Partner& best) {
@@ -99,7 +130,7 @@ template <class W, class D> class PartnerSearch {
     for (const int32_t v : state_.slots().tasks(cell)) {
       if (least - state_.largest_gain(v) >= best.change) continue;
       if ((!all_pairs && state_.hub(v) && !state_.hub(u)) || !costs_.allowed(u, v)) continue;
-      const int64_t change = evaluate(u, v, gain);
+      const int64_t change = evaluate(u, v, gain, best.change);
       if (change < best.change) best = {change, v};
     }
   }
@@ -108,6 +139,7 @@ template <class W, class D> class PartnerSearch {
   const Graph<W>& g_;
   const Exchange<W, D>& costs_;
   std::vector<int64_t> seen_cell_;
+  std::vector<int64_t> weight_to_;  // from the task whose partner is searched to each of its neighbours
   int64_t turn_ = 0;
   CellNotes* notes_ = nullptr;
 };

@@ -32,11 +32,11 @@ class PerturbationEffort {
 struct Trial {
   Rng before{0}, after{0};  // random numbers before and after the draw
   TaskPairs exchanges;
-  std::vector<int32_t> drawn_from, cells;  // on which the draw and the trial depend
-  int64_t drawn_in = 0;  // number of batches that were carried out before the draw
+  std::vector<int32_t> cells_of_draw, cells_of_trial;  // on which the draw and the trial depend
+  int64_t batch_of_draw = 0;  // number of batches that were carried out before the draw
   int64_t change = 0;
   std::vector<std::pair<int32_t, int32_t>> moved;  // tasks and their new slots; empty if nothing was gained
-  int64_t evaluations = 0, swaps = 0, work = 0;
+  int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
 };
 
 template <class W, class D> class SwapSearch {
@@ -74,9 +74,11 @@ template <class W, class D> class SwapSearch {
       if (state_.largest_gain(v) > 0) return false;
     return true;
   }
+  bool finished() const { return state_.work_is_left() && !control_.should_stop(); }
   int64_t evaluations() const { return state_.evaluations(); }
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return state_.work(); }
+  int64_t scanned_edges() const { return state_.scanned_edges(); }
 
   int64_t distance(int32_t p, int32_t q) const { return costs_.distance()(p, q); }
   int64_t assignment_cost(int32_t v, int32_t p) const { return costs_.assignment_cost(v, p); }
@@ -88,6 +90,7 @@ template <class W, class D> class SwapSearch {
   // partner; then descends. Undoes everything unless the result gains. Returns the change of the cost.
   int64_t attempt(std::span<const int32_t> leave, std::vector<int32_t>& come) {
     constexpr size_t most_partners = 64;
+    state_.keep_unit_weights();
     state_.start_log();
     int64_t change = 0;
     for (const int32_t u : leave) {
@@ -95,7 +98,8 @@ template <class W, class D> class SwapSearch {
       for (size_t i = 0; i < std::min(come.size(), most_partners); ++i) {
         if (!costs_.allowed(u, come[i])) continue;
         const int64_t here = costs_.delta(u, come[i]);
-        state_.count_evaluation(g_.degree(u) + g_.degree(come[i]));
+        const int64_t edges = g_.degree(u) + g_.degree(come[i]);
+        state_.count_evaluation(edges, edges);
         if (best.task < 0 || here < best.change) best = {here, static_cast<int32_t>(i)};
       }
       if (best.task < 0) continue;
@@ -110,18 +114,27 @@ template <class W, class D> class SwapSearch {
   // What the last attempt exchanged, in turn, if it gained.
   std::span<const std::pair<int32_t, int32_t>> exchanged() const { return state_.log(); }
 
-  // Exchanges tasks until no candidate gains, starting from all tasks in random order. Returns the change of
-  // the cost.
-  int64_t descend_everywhere(Rng& rng) {
+  // Exchanges tasks until no candidate gains, starting from all tasks in random order. If a mapping is given
+  // that such a descent left, starts from the tasks that have moved since then and from their neighbours.
+  // Returns the change of the cost.
+  int64_t descend_everywhere(Rng& rng, std::span<const int32_t> settled = {}) {
+    const auto moved = [&](int32_t v) { return settled.empty() || settled[v] != costs_.pe(v); };
+    const auto moved_near = [&](int32_t v) {
+      const auto near = std::span(g_.adj + g_.start[v], g_.adj + g_.start[v + 1]);
+      return moved(v) || std::any_of(near.begin(), near.end(), moved);
+    };
+    state_.keep_unit_weights();
     std::vector<int32_t> order(g_.n);
     std::iota(order.begin(), order.end(), 0);
     rng.shuffle(order);
-    for (const int32_t v : order) enqueue(v);
+    for (const int32_t v : order)
+      if (moved_near(v)) enqueue(v);
     return descend(g_.n <= all_pairs_up_to_);
   }
 
   // Anneals, see SwapAnnealing. Returns the change of the cost, which may be positive.
   int64_t anneal(int64_t steps, double start_acceptance, Rng& rng) {
+    state_.drop_unit_weights();
     SwapAnnealing<W, D> annealing(state_, control_);
     const int64_t change = annealing.run(steps, start_acceptance, rng);
     swaps_ += annealing.swaps();
@@ -139,16 +152,14 @@ template <class W, class D> class SwapSearch {
     }
     return total;
   }
-  bool goes_on(const PerturbationEffort& effort) const {
-    return effort.left(work()) && state_.work_is_left() && !control_.should_stop();
-  }
+  bool goes_on(const PerturbationEffort& effort) const { return effort.left(work()) && finished(); }
 
   // The parts of iterated local search, for several threads (concurrent_perturbations.hpp).
   int64_t cells() const { return state_.cells().count(); }
   void draw(Rng& rng, Trial& trial) {
     notes_.start();
     trial.exchanges = perturbations_.draw(rng, &notes_);
-    trial.drawn_from.assign(notes_.cells().begin(), notes_.cells().end());
+    trial.cells_of_draw.assign(notes_.cells().begin(), notes_.cells().end());
   }
   // Makes the exchanges of a trial and descends. Undoes everything if the cost rises.
   void perturb(Trial& trial) {
@@ -162,15 +173,16 @@ template <class W, class D> class SwapSearch {
   void attempt(Trial& trial) {
     const auto counts = state_.counts();
     const int64_t swaps = std::exchange(swaps_, 0);
-    state_.set_counts({0, 0, std::numeric_limits<int64_t>::max()});
+    state_.set_counts({0, 0, 0, std::numeric_limits<int64_t>::max()});
     notes_.start();
     partners_.note_cells(&notes_);
     for (const auto& [u, v] : trial.exchanges)
       for (const int32_t task : {u, v}) notes_.add(state_.cells().cell_of(costs_.pe(task)));
     perturb(trial);
     partners_.note_cells(nullptr);
-    trial.cells.assign(notes_.cells().begin(), notes_.cells().end());
-    trial.evaluations = state_.evaluations(), trial.work = work(), trial.swaps = swaps_;
+    trial.cells_of_trial.assign(notes_.cells().begin(), notes_.cells().end());
+    trial.evaluations = state_.evaluations(), trial.swaps = swaps_;
+    trial.work = work(), trial.scanned = scanned_edges();
     state_.undo();
     std::erase_if(trial.moved, [&](const auto& at) { return state_.slots().slot(at.first) == at.second; });
     state_.set_counts(counts);
@@ -181,6 +193,7 @@ template <class W, class D> class SwapSearch {
     auto counts = state_.counts();
     counts.evaluations += trial.evaluations;
     counts.work += trial.work;
+    counts.scanned += trial.scanned;
     counts.work_left -= trial.work;
     if (counts.work_left <= 0) return false;
     state_.follow(trial.moved);
@@ -199,8 +212,9 @@ template <class W, class D> class SwapSearch {
  private:
   // Makes exchanges in turn and descends. Undoes everything if the cost rises. Returns the change.
   int64_t perturb(const TaskPairs& exchanges) {
+    state_.keep_unit_weights();
     state_.start_log();
-    state_.count_work(1);
+    state_.count_work(1, 1);
     int64_t change = 0;
     for (const auto& [u, v] : exchanges) {
       change += costs_.delta(u, v);

@@ -39,7 +39,8 @@ template <class W, class D> class SwapAnnealing {
       const auto [u, v] = propose(rng);
       if (v < 0) continue;
       const int64_t change = costs_.delta(u, v);
-      state_.count_evaluation(g_.degree(u) + g_.degree(v));
+      const int64_t edges = g_.degree(u) + g_.degree(v);
+      state_.count_evaluation(edges, edges);
       if (change > 0 && static_cast<double>(change) >= temperature * exponential_threshold(rng)) continue;
       state_.exchange(u, v);
       ++swaps_;

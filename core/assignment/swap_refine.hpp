@@ -9,21 +9,23 @@ namespace hopbytes {
 
 struct SwapCounts {
   int64_t evaluations = 0, swaps = 0;
+  bool settled = false;  // Nothing but descents was done, and the last one ended by itself.
 };
 
 // Improves pe in place by exchanges, which keep the number of tasks on every PE, and its maximum load where
 // loads differ: descends, anneals from the result in several chains, keeps the cheapest mapping and
-// continues from it by iterated local search. Returns the total change of the cost (<= 0). The result does
+// continues from it by iterated local search. `settled` is a mapping as such a descent leaves it, from
+// which few tasks have moved since, or empty. Returns the total change of the cost (<= 0). The result does
 // not depend on the number of threads.
 template <class W, class D>
 int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_t> capacity, uint64_t seed,
-                    const SwapOptions& options, const Control& control, std::span<int32_t> pe,
-                    SwapCounts& counts) {
+                    const SwapOptions& options, const Control& control, std::span<const int32_t> settled,
+                    std::span<int32_t> pe, SwapCounts& counts) {
   if (g.n < 2) return 0;
   auto record = [&](const SwapSearch<W, D>& search) {
     counts.evaluations += search.evaluations();
     counts.swaps += search.swaps();
-    control.record_work(search.work());
+    control.record_work(search.scanned_edges());
   };
   const auto perturb = [&](SwapSearch<W, D>& search, Rng& rng) {
     int64_t change = 0;
@@ -38,7 +40,8 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
     basis = search.basis();
     Rng rng(seed);
-    total += search.descend_everywhere(rng);
+    total += search.descend_everywhere(rng, settled);
+    counts.settled = options.chains < 1 && options.perturbation_work == 0 && search.finished();
     if (options.chains < 1 && (std::is_same_v<D, TreeDistance> || !search.cannot_gain()))
       total += perturb(search, rng);
     record(search);
@@ -63,7 +66,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     chains[c].change += search.anneal(options.steps * g.n, hot, rng);
     chains[c].change += search.descend_everywhere(rng);
     chains[c].counts = {search.evaluations(), search.swaps()};
-    spans.of(c).record_work(search.work());
+    spans.of(c).record_work(search.scanned_edges());
   });
   const Chain* best = nullptr;
   for (const Chain& chain : chains) {

@@ -10,6 +10,7 @@
 
 #include "assignment/cells.hpp"
 #include "assignment/exchange.hpp"
+#include "assignment/unit_weights.hpp"
 #include "graph/graph.hpp"
 
 namespace hopbytes {
@@ -23,7 +24,7 @@ struct SwapOptions {
   int64_t steps = 0;  // exchanges proposed per task in each chain
   int64_t hot_percent = 0;  // share of the losses that chains accept at the start, 0: one of their own each
   int64_t perturbation_work = 0;  // edges scanned by iterated local search, per arc and task of the graph
-  int64_t least_work = int64_t{1} << 32;  // scanned edges before giving up, at least,
+  int64_t least_work = int64_t{1} << 32;  // edges of evaluated tasks before giving up, at least,
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
 };
 
@@ -47,7 +48,7 @@ template <class W, class D> class SwapState {
         slots_(pe, static_cast<int64_t>(capacity.size())),
         basis_(basis ? std::move(basis)
                      : new_basis(distance, static_cast<int64_t>(capacity.size()), options.reach, control)),
-        counts_{0, 0, std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
+        counts_{0, 0, 0, std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
 
   // The same state with the mapping in another array.
   SwapState(const SwapState& other, std::span<int32_t> pe)
@@ -56,6 +57,8 @@ template <class W, class D> class SwapState {
         exchange_(other.exchange_, pe),
         slots_(other.slots_),
         basis_(other.basis_),
+        unit_weights_(other.unit_weights_),
+        keeps_unit_weights_(other.keeps_unit_weights_),
         counts_(other.counts_) {}
   SwapState(const SwapState&) = delete;
 
@@ -65,7 +68,19 @@ template <class W, class D> class SwapState {
   const Exchange<W, D>& costs() const { return exchange_; }
   const Slots& slots() const { return slots_; }
   const Cells& cells() const { return basis_->cells; }
+  const UnitWeights<W>& unit_weights() const { return unit_weights_; }
   bool hub(int32_t v) const { return g_.degree(v) > hub_degree_; }
+  // The smallest distance that the cost of a task counts for a neighbour.
+  int64_t least_distance() const { return std::max<int64_t>(0, exchange_.farthest_alike()); }
+
+  // Where many partners are evaluated, the costs of tasks of high degree are computed from rows of weights.
+  // Many exchanges with few evaluations are made without them.
+  void keep_unit_weights() {
+    if constexpr (std::is_same_v<D, TreeDistance>)
+      if (!std::exchange(keeps_unit_weights_, true))
+        unit_weights_.build(g_, cells(), least_distance(), exchange_.pes());
+  }
+  void drop_unit_weights() { unit_weights_.clear(), keeps_unit_weights_ = false; }
 
   // Returns an upper bound of the gain of a task by any exchange.
   int64_t largest_gain(int32_t v) const { return exchange_.share(v) - basis_->lower_bound[v]; }
@@ -79,7 +94,9 @@ template <class W, class D> class SwapState {
   }
 
   struct Counts {
-    int64_t evaluations = 0, work = 0;
+    // `work` are the edges of all tasks that were evaluated, by which efforts are limited, so that results do
+    // not depend on how many of them had to be scanned.
+    int64_t evaluations = 0, work = 0, scanned = 0;
     // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
     // communicate in different amounts, which offers small gains for many minutes.
     int64_t work_left = 0;
@@ -88,15 +105,22 @@ template <class W, class D> class SwapState {
   void set_counts(const Counts& counts) { counts_ = counts; }
   int64_t evaluations() const { return counts_.evaluations; }
   int64_t work() const { return counts_.work; }
+  int64_t scanned_edges() const { return counts_.scanned; }
   bool work_is_left() const { return counts_.work_left > 0; }
-  void count_work(int64_t arcs) { counts_.work += arcs, counts_.work_left -= arcs; }
-  void count_evaluation(int64_t arcs) { ++counts_.evaluations, count_work(arcs); }
+  void count_work(int64_t arcs, int64_t scanned) {
+    counts_.work += arcs, counts_.work_left -= arcs, counts_.scanned += scanned;
+  }
+  void count_evaluation(int64_t arcs, int64_t scanned) { ++counts_.evaluations, count_work(arcs, scanned); }
 
   void exchange(int32_t u, int32_t v) {
+    const int32_t p = exchange_.pe(u), q = exchange_.pe(v);
+    int64_t scanned = g_.degree(u) + g_.degree(v);
     exchange_.apply(u, v);
     slots_.swap(u, v);
+    if (!unit_weights_.empty())
+      scanned += unit_weights_.follow(g_, u, p, q) + unit_weights_.follow(g_, v, q, p);
     if (logging_) log_.emplace_back(u, v);
-    count_work(g_.degree(u) + g_.degree(v));
+    count_work(g_.degree(u) + g_.degree(v), scanned);
   }
 
   // Notes exchanges from now on.
@@ -128,7 +152,7 @@ template <class W, class D> class SwapState {
   std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
                                                 const Control& control) const {
     auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
-        cells_of(distance, k, exchange_.indifferent(), reach, control), std::vector<int64_t>(g_.n, 0)});
+        cells_of(distance, k, exchange_.farthest_alike(), reach, control), std::vector<int64_t>(g_.n, 0)});
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
     const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control);
@@ -148,6 +172,8 @@ template <class W, class D> class SwapState {
   Exchange<W, D> exchange_;
   Slots slots_;
   const std::shared_ptr<const SwapBasis<D>> basis_;
+  UnitWeights<W> unit_weights_;
+  bool keeps_unit_weights_ = false;
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
   Counts counts_;

@@ -1,60 +1,85 @@
-// The type of arrays that Python passes: one-dimensional, contiguous, never converted (results written into a
-// converted copy would be lost).
+// How arguments of Python become those of kernels: arrays as spans, tuples as records, and no names.
 #pragma once
 #include <nanobind/nanobind.h>
 
-#include <cstddef>
+#include <chrono>
 #include <cstdint>
 #include <span>
+#include <thread>
+#include <tuple>
+
+#include "graph/csr.hpp"
 
 namespace nb = nanobind;
 
-// The elements of an array of Python, which owns them: valid during the call that the array is passed to. It
-// is trivial to copy and to destroy, because functions of the bindings take up to 28 arrays: with nb::ndarray
-// their conversion and clean-up were 12 % of the compiled module.
-template <class T> class Array {
- public:
-  Array() = default;
-  Array(T* data, size_t size) : data_(data), size_(size) {}
-  T* data() const { return data_; }
-  size_t size() const { return size_; }
+// Returns whether `given` is a one-dimensional, contiguous array with elements of type T, which may be
+// written unless T is const. It is never converted: results written into a converted copy would be lost.
+// None stands for an empty array; only members of records may be None. Python owns the elements, which are
+// valid during the call that the array is passed to.
+template <class T> bool read_array(nb::handle given, std::span<T>& array) noexcept;
 
- private:
-  T* data_ = nullptr;
-  size_t size_ = 0;
-};
+namespace nanobind::detail {
 
-template <class T> using InArray = Array<const T>;
-template <class T> using OutArray = Array<T>;
-
-template <class T> std::span<const T> in(const InArray<T>& a) { return {a.data(), a.size()}; }
-template <class T> std::span<T> out(const OutArray<T>& a) { return {a.data(), a.size()}; }
-
-// Returns whether `given` is such an array with elements of type T, which may be written unless T is const.
-template <class T> bool read_array(nb::handle given, Array<T>& array) noexcept;
-
-template <class T> struct nanobind::detail::type_caster<Array<T>> {
-  NB_TYPE_CASTER(Array<T>, const_name("array"))
+template <class T> struct type_caster<std::span<T>> {
+  NB_TYPE_CASTER(std::span<T>, const_name("array"))
   bool from_python(handle given, uint32_t, cleanup_list*) noexcept { return read_array(given, value); }
 };
 
-// Each bind_* registers the kernels of the source file of the same name.
-void bind_control(nb::module_& m);
-void bind_graph(nb::module_& m);
-void bind_repair(nb::module_& m);
-void bind_parse(nb::module_& m);
-void bind_deep(nb::module_& m);
-void bind_engine(nb::module_& m);
-void bind_parallel(nb::module_& m);
-void bind_fragments(nb::module_& m);
-void bind_slots(nb::module_& m);
-void bind_slot_groups(nb::module_& m);
-void bind_routes(nb::module_& m);
-void bind_flows(nb::module_& m);
-void bind_tabu(nb::module_& m);
-void bind_places(nb::module_& m);
-void bind_routed(nb::module_& m);
-void bind_group(nb::module_& m);
-void bind_leaders(nb::module_& m);
-void bind_stream(nb::module_& m);
-void bind_changing(nb::module_& m);
+// A record is a struct for which fields(record) ties its members in the order of Python's tuple.
+template <class R>
+  requires requires(R& record) { fields(record); }
+struct type_caster<R> {
+  NB_TYPE_CASTER(R, const_name("record"))
+  bool from_python(handle given, uint32_t flags, cleanup_list* cleanup) noexcept {
+    return std::apply(
+        [&](auto&... to) {
+          PyObject* copy = nullptr;
+          PyObject** item = NB_CALL(seq_get_with_size)(given.ptr(), sizeof...(to), &copy);
+          const object held = steal(copy);
+          return item && (... && read(to, *item++, flags, cleanup));
+        },
+        fields(value));
+  }
+
+ private:
+  template <class T> static bool read(T& to, handle item, uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<T> caster;
+    if (!caster.from_python(item, flags_for_local_caster<T>(flags), cleanup)) return false;
+    to = caster.operator cast_t<T>();
+    return true;
+  }
+};
+
+}  // namespace nanobind::detail
+
+namespace hopbytes {
+
+inline auto fields(Csr& r) { return std::tie(r.indptr, r.target, r.weight); }
+
+// The interpreter's lock, released for the time of a computation: other threads of Python run until the end
+// of its scope. When the interpreter has ended by then, as where the program ends while a daemon thread
+// computes, Python up to 3.13 ends the thread by unwinding its stack, which no destructor may let out: the
+// process would abort. The thread sleeps instead until the process has ended, as it does with Python 3.14.
+class ReleasedLock {
+ public:
+  ReleasedLock() : state_(PyEval_SaveThread()) {}
+  ReleasedLock(const ReleasedLock&) = delete;
+  ReleasedLock& operator=(const ReleasedLock&) = delete;
+  ~ReleasedLock() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+  }
+
+ private:
+  PyThreadState* const state_;
+};
+
+// Registers a kernel, which Python calls by position, and which runs without the interpreter's lock.
+template <class Kernel> void define(nb::module_& m, const char* name, Kernel kernel) {
+  m.def(name, kernel, nb::call_guard<ReleasedLock>());
+}
+
+}  // namespace hopbytes

@@ -3,99 +3,88 @@
 #include <nanobind/stl/vector.h>
 
 #include <bit>
-#include <tuple>
 
-#include "arrays.hpp"
 #include "changing/batch_update.hpp"
-#include "graph_view.hpp"
-#include "released_lock.hpp"
+#include "search_arguments.hpp"
+
+namespace hopbytes {
+
+// In the order of ArcRows, PlacementState, LocalSettings and Changes of engine/changing.py.
+inline auto fields(ArcRows& r) {
+  return std::tie(r.start, r.count, r.space, r.target, r.opposite, r.weight, r.pool);
+}
+inline auto fields(PlacementArrays& r) {
+  return std::tie(r.pe, r.home, r.load, r.next, r.previous, r.outer, r.mark, r.first, r.held, r.pe_load,
+                  r.most, r.least, r.weight_to, r.cap, r.usable, r.counter);
+}
+inline auto fields(LocalSettings& r) {
+  return std::tie(r.price, r.most_displaced, r.fruitless, r.seeds, r.rounds, r.work, r.keep_one);
+}
+inline auto fields(Changes& r) {
+  return std::tie(r.u, r.v, r.old, r.now, r.vanished, r.loaded, r.load, r.arrived, r.lost, r.restored, r.sent,
+                  r.sent_to, r.caps_changed);
+}
+
+}  // namespace hopbytes
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
-using Release = nb::call_guard<ReleasedLock>;
 
 namespace {
 
-// As Python groups the arrays of engine/changing.py and engine/changing.py.
-using RowArrays = std::tuple<OutArray<int64_t>, OutArray<int32_t>, OutArray<int32_t>, OutArray<int32_t>,
-                             OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>>;
-using TaskArrays = std::tuple<OutArray<int32_t>, OutArray<int32_t>, OutArray<int64_t>, OutArray<int32_t>,
-                              OutArray<int32_t>, OutArray<int32_t>, OutArray<int64_t>>;
-using PeArrays =
-    std::tuple<OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>,
-               OutArray<int64_t>, OutArray<int64_t>, OutArray<uint8_t>, OutArray<int64_t>>;
-using DistanceArrays = std::tuple<InArray<uint64_t>, InArray<int64_t>, InArray<int64_t>>;
-using PairArrays = std::tuple<InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
-using ChangedArrays =
-    std::tuple<InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int32_t>, InArray<int32_t>,
-               InArray<int32_t>, InArray<int32_t>, InArray<int32_t>, bool>;
-
-ArcRows rows_of(const RowArrays& arrays) {
-  const auto& [start, count, room, target, mate, weight, pool] = arrays;
-  if (count.size() != start.size() || room.size() != start.size() || mate.size() != target.size() ||
-      weight.size() != target.size() || pool.size() < 40)
-    throw nb::value_error("rows whose arrays do not fit together");
-  return {out(start), out(count), out(room), out(target), out(mate), out(weight), out(pool)};
+void expect_rows_under_change(const ArcRows& rows) {
+  expect(rows.count.size() == rows.start.size() && rows.space.size() == rows.start.size() &&
+             rows.opposite.size() == rows.target.size() && rows.weight.size() == rows.target.size() &&
+             rows.pool.size() >= ArcRows::kFree + ArcRows::kSizes,
+         "arrays of rows");
 }
 
-PlacementArrays state_of(const TaskArrays& tasks, const PeArrays& pes) {
-  const auto& [pe, home, load, next, previous, outer, mark] = tasks;
-  const auto& [first, held, pe_load, most, least, weight_to, cap, usable, counter] = pes;
-  const size_t n = pe.size(), k = held.size();
-  const bool fits = home.size() == n && load.size() == n && next.size() == n && previous.size() == n &&
-                    outer.size() == n && mark.size() == n && first.size() == 2 * k && pe_load.size() == k &&
-                    most.size() == 2 * std::bit_ceil(k) && least.size() == most.size() &&
-                    weight_to.size() == k && cap.size() == k && usable.size() == k &&
-                    counter.size() == kPlacementCounters;
-  if (!fits) throw nb::value_error("a state whose arrays do not fit together");
-  return {out(pe),        out(home),  out(load),   out(next),    out(previous), out(outer),
-          out(mark),      out(first), out(held),   out(pe_load), out(most),     out(least),
-          out(weight_to), out(cap),   out(usable), out(counter)};
+void expect_pairs(In<int32_t> u, In<int32_t> v, size_t before, size_t after, int64_t rows) {
+  expect(u.size() == v.size() && before == u.size() && after == u.size(), "pairs");
+  expect_below(u, rows, "tasks");
+  expect_below(v, rows, "tasks");
 }
 
-LocalSettings settings_of(InArray<int64_t> given) {
-  if (given.size() != 7) throw nb::value_error("settings of the wrong length");
-  return {given.data()[0], given.data()[1], given.data()[2], given.data()[3],
-          given.data()[4], given.data()[5], given.data()[6]};
+void expect_state(const PlacementArrays& s, int64_t rows) {
+  const size_t n = s.pe.size(), k = s.held.size();
+  expect(std::ssize(s.pe) <= rows && s.home.size() == n && s.load.size() == n && s.next.size() == n &&
+             s.previous.size() == n && s.outer.size() == n && s.mark.size() == n && s.first.size() == 2 * k &&
+             s.pe_load.size() == k && s.most.size() == 2 * std::bit_ceil(k) &&
+             s.least.size() == s.most.size() && s.weight_to.size() == k && s.cap.size() == k &&
+             s.usable.size() == k && s.counter.size() == kPlacementCounters,
+         "arrays of a state");
 }
 
-using Moves = std::tuple<bool, bool, int64_t, std::vector<int32_t>, std::vector<int32_t>>;
+void expect_changes(const Changes& c, int64_t n, int64_t k) {
+  expect_pairs(c.u, c.v, c.old.size(), c.now.size(), n);
+  expect(c.loaded.size() == c.load.size() && c.sent.size() == c.sent_to.size(), "changes");
+  for (const auto& tasks : {c.vanished, c.loaded, c.arrived, c.sent}) expect_below(tasks, n, "tasks");
+  for (const auto& pes : {c.lost, c.restored, c.sent_to}) expect_below(pes, k, "PEs");
+}
 
 }  // namespace
 
 void bind_changing(nb::module_& m) {
-  m.def(
-      "changing_pairs",
-      [](const RowArrays& rows, InArray<int32_t> u, InArray<int32_t> v, InArray<int64_t> w,
-         OutArray<int64_t> old, int64_t begin) {
-        if (v.size() != u.size() || w.size() != u.size() || old.size() != u.size() || begin < 0)
-          throw nb::value_error("pairs whose arrays do not fit together");
-        return set_pairs(rows_of(rows), in(u), in(v), in(w), out(old), begin);
-      },
-      "rows"_a, "u"_a.noconvert(), "v"_a.noconvert(), "w"_a.noconvert(), "old"_a.noconvert(), "begin"_a,
-      Release());
-  m.def(
-      "changing_update",
-      [](const RowArrays& rows, const TaskArrays& tasks, const PeArrays& pes, const DistanceArrays& distances,
-         InArray<int64_t> settings, const PairArrays& pairs, const ChangedArrays& changed) {
-        const auto& [label, bit_cost, table] = distances;
-        const auto& [u, v, old, now] = pairs;
-        const auto& [vanished, loaded, load, arrived, lost, restored, sent, sent_to, caps_changed] = changed;
-        const Changes changes{in(u),      in(v),       in(old),     in(now),  in(vanished),
-                              in(loaded), in(load),    in(arrived), in(lost), in(restored),
-                              in(sent),   in(sent_to), caps_changed};
-        const PlacementArrays state = state_of(tasks, pes);
-        const size_t k = state.held.size();
-        const AnyDistance distance = any_distance(in(label), in(bit_cost), in(table), k);
-        BatchUpdate update(rows_of(rows), state, distance, settings_of(settings));
-        Moves result;
-        auto& [met, agrees, forced, moved, from] = result;
-        met = update.run(changes, forced);
-        agrees = update.agrees(changes);
-        update.report(moved, from);
-        update.settle(changes);
-        return result;
-      },
-      "rows"_a, "tasks"_a, "pes"_a, "distances"_a, "settings"_a.noconvert(), "pairs"_a, "changed"_a,
-      Release());
+  define(
+      m, "changing_pairs",
+      [](const ArcRows& rows, In<int32_t> u, In<int32_t> v, In<int64_t> w, Out<int64_t> old, int64_t begin) {
+        expect_rows_under_change(rows);
+        expect_pairs(u, v, w.size(), old.size(), std::ssize(rows.start));
+        expect(begin >= 0, "pairs");
+        return set_pairs(rows, u, v, w, old, begin);
+      });
+  define(m, "changing_update",
+         [](const ArcRows& rows, const PlacementArrays& state, const DistanceArrays& distances,
+            const LocalSettings& settings, const Changes& changes) {
+           expect_rows_under_change(rows);
+           expect_state(state, std::ssize(rows.start));
+           expect_changes(changes, std::ssize(state.pe), std::ssize(state.held));
+           BatchUpdate update(rows, state, any_distance(distances, state.held.size()), settings);
+           std::tuple<bool, bool, int64_t, std::vector<int32_t>, std::vector<int32_t>> result;
+           auto& [met, agrees, forced, moved, from] = result;
+           met = update.run(changes, forced);
+           agrees = update.agrees(changes);
+           update.report(moved, from);
+           update.settle(changes);
+           return result;
+         });
 }

@@ -1,17 +1,14 @@
 // Binds deep multisection.
 #include "partition/deep_multisection.hpp"
-#include "released_lock.hpp"
 #include "search_arguments.hpp"
 #include "search_settings.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
 
 namespace {
 
-DeepContext deep_settings(const nb::dict& given, int32_t& threads, Machine& machine) {
-  NamedSettings named(given);
+DeepContext deep_settings(NamedSettings& named, int32_t& threads, Machine& machine) {
   DeepContext context;
   named.read("threads", threads);
   named.read("heaviest", machine.heaviest);
@@ -29,33 +26,25 @@ DeepContext deep_settings(const nb::dict& given, int32_t& threads, Machine& mach
 }  // namespace
 
 void bind_deep(nb::module_& m) {
-  m.def(
-      "deep_multisection",
-      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int32_t> groups, InArray<int64_t> capacity,
-         InArray<int64_t> max_load, uint64_t seed, const nb::dict& given, OutArray<int32_t> pe) {
-        int32_t threads = 1;
-        const size_t k = max_load.size();
-        const auto& [label, bit_cost, table] = distances;
-        const AnyDistance distance = any_distance(in(label), in(bit_cost), in(table), k);
-        Machine machine{in(groups), in(capacity), in(max_load), 1, 8, distance};
-        const DeepContext context = deep_settings(given, threads, machine);
-        const ReleasedLock released;
-        const TeamOfCall team(threads);
-        expect(capacity.size() == k && k > 0 && groups.size() > 0 && groups.size() % k == 0 &&
-                   machine.most_children > 1 && pe.size() + 1 == std::get<0>(arrays).size(),
-               "levels of a machine");
-        const std::vector<MachineLevel> levels = levels_of(machine);
-        expect(levels.back().children() == static_cast<int64_t>(k), "levels of a machine");
-        on_graph(
-            arrays, linear_cost,
-            [&](const auto& graph) {
-              deep_multisection(graph, levels, context, seed, control_of(control_arrays).with_team(team),
-                                out(pe));
-            },
-            team);
-      },
-      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "groups"_a.noconvert(), "capacity"_a.noconvert(), "max_loads"_a.noconvert(), "seed"_a, "settings"_a,
-      "pe"_a.noconvert());
+  define(m, "deep_multisection",
+         [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
+            Control control, In<int32_t> groups, In<int64_t> capacity, In<int64_t> max_load, uint64_t seed,
+            NamedSettings named, Out<int32_t> pe) {
+           int32_t threads = 1;
+           const int64_t k = std::ssize(max_load);
+           const AnyDistance distance = any_distance(distances, max_load.size());
+           Machine machine{groups, capacity, max_load, 1, 8, distance};
+           const DeepContext context = deep_settings(named, threads, machine);
+           const TeamOfCall team(threads);
+           expect(std::ssize(capacity) == k && k > 0 && !groups.empty() && std::ssize(groups) % k == 0 &&
+                      machine.most_children > 1 && std::ssize(pe) == arrays.n(),
+                  "levels of a machine");
+           expect_below(costs.block, k, "PEs");
+           const std::vector<MachineLevel> levels = levels_of(machine);
+           expect(levels.back().children() == k, "levels of a machine");
+           const auto map = [&](const auto& graph) {
+             deep_multisection(graph, levels, context, seed, control.with_team(team), pe);
+           };
+           on_graph(arrays, costs, map, team);
+         });
 }

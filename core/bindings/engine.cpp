@@ -2,18 +2,15 @@
 #include "partition/exact_placement.hpp"
 #include "partition/groups.hpp"
 #include "partition/vcycles.hpp"
-#include "released_lock.hpp"
 #include "search_arguments.hpp"
 #include "search_settings.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
 
 namespace {
 
-GroupSettings group_settings(const nb::dict& given, int32_t& threads) {
-  NamedSettings named(given);
+GroupSettings group_settings(NamedSettings& named, int32_t& threads) {
   GroupSettings settings;
   named.read("repetitions", settings.repetitions);
   named.read("recombinations", settings.recombinations);
@@ -33,8 +30,7 @@ GroupSettings group_settings(const nb::dict& given, int32_t& threads) {
   return settings;
 }
 
-VCycleSettings vcycle_settings(const nb::dict& given, int32_t& threads) {
-  NamedSettings named(given);
+VCycleSettings vcycle_settings(NamedSettings& named, int32_t& threads) {
   VCycleSettings settings;
   named.read("cycles", settings.cycles);
   named.read("coarsest", settings.coarsest);
@@ -50,81 +46,76 @@ VCycleSettings vcycle_settings(const nb::dict& given, int32_t& threads) {
   return settings;
 }
 
-AnyDistance distance_of(const DistanceArrays& distances, size_t k) {
-  const auto& [label, bit_cost, table] = distances;
-  return any_distance(in(label), in(bit_cost), in(table), k);
+// Throws unless these are groups of vertices, with blocks that costs and other partitions do not exceed.
+void expect_groups(const GraphArrays& graph, const LinearCostArrays& costs, In<int32_t> group,
+                   In<int64_t> block_start, size_t blocks, In<int32_t> candidates, Team& team) {
+  const int64_t n = graph.n(), groups = std::ssize(block_start) - 1;
+  expect_offsets(block_start, blocks, "blocks of groups");
+  expect(std::ssize(group) == n && (n == 0 ? candidates.empty() : std::ssize(candidates) % n == 0), "groups");
+  expect_below(group, groups, "groups", team);
+  const auto blocks_of = [&](int64_t v) { return block_start[group[v] + 1] - block_start[group[v]]; };
+  bool fits = true;
+  for (int64_t i = 0; i < std::ssize(candidates); ++i)
+    fits &= candidates[i] >= -1 && candidates[i] < blocks_of(i % n);
+  for (int64_t v = 0; v + 1 < std::ssize(costs.start) && v < n; ++v)
+    for (int64_t e = costs.start[v]; e < costs.start[v + 1] && e < std::ssize(costs.block); ++e)
+      fits &= costs.block[e] >= 0 && costs.block[e] < blocks_of(v);
+  expect(fits, "blocks of groups");
 }
 
 }  // namespace
 
 void bind_engine(nb::module_& m) {
-  m.def(
-      "partition_many",
-      [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,
-         InArray<int32_t> group, InArray<int64_t> block_start, InArray<int64_t> max_block_weight,
-         InArray<uint64_t> seed, InArray<int32_t> candidates, const nb::dict& given, OutArray<int32_t> child,
-         OutArray<int64_t> cut) {
-        int32_t threads = 1;
-        GroupSettings settings = group_settings(given, threads);
-        const ReleasedLock released;
-        const TeamOfCall team(threads);
-        settings.finished = std::get<0>(control_arrays).data() + 1;
-        const size_t n = std::get<0>(arrays).size() - 1;
-        expect(group.size() == n && child.size() == n && block_start.size() == seed.size() + 1, "groups");
-        expect_below(in(group), std::ssize(in(seed)), "groups", team);
-        expect_offsets(in(block_start), max_block_weight.size(), "blocks of groups");
-        on_graph(
-            arrays, linear_cost,
-            [&](const auto& graph) {
-              partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed),
-                             in(candidates), settings, control_of(control_arrays).with_team(team), out(child),
-                             out(cut));
-            },
-            team);
-      },
-      "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
-      "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
-      "candidates"_a.noconvert(), "settings"_a, "child"_a.noconvert(), "cut"_a.noconvert());
-  m.def(
-      "refine_placement",
-      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int64_t> max_block_weight, uint64_t seed,
-         const nb::dict& given, InArray<int32_t> others, OutArray<int32_t> pe) {
-        int32_t threads = 1;
-        VCycleSettings settings = vcycle_settings(given, threads);
-        const ReleasedLock released;
-        const TeamOfCall team(threads);
-        settings.others = in(others);
-        const auto n = std::get<0>(arrays).size() - 1;
-        const auto k = static_cast<int64_t>(max_block_weight.size());
-        expect_placement(out(pe), n, k, team);
-        expect(n == 0 || others.size() % n == 0, "mappings");
-        expect_below(in(others), k, "PEs", team);
-        return on_graph(
-            arrays, linear_cost,
-            [&](const auto& graph) {
-              return refine_placement(graph, distance_of(distances, max_block_weight.size()),
-                                      in(max_block_weight), seed, settings,
-                                      control_of(control_arrays).with_team(team), out(pe));
-            },
-            team);
-      },
-      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(), "pe"_a.noconvert());
-  m.def(
-      "even_placement",
-      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int64_t> size, uint64_t seed, int32_t sweeps,
-         int64_t hot_percent, OutArray<int32_t> pe) {
-        const ReleasedLock released;
-        AnnealingContext annealing;
-        annealing.sweeps = sweeps;
-        annealing.hot_if_exact = static_cast<double>(hot_percent) / 100;
-        return on_graph(arrays, linear_cost, [&](const auto& graph) {
-          return even_placement(graph, distance_of(distances, size.size()), in(size), seed, annealing,
-                                control_of(control_arrays), out(pe));
-        });
-      },
-      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "sizes"_a.noconvert(), "seed"_a, "sweeps"_a, "hot_percent"_a, "pe"_a.noconvert());
+  define(m, "partition_many",
+         [](const GraphArrays& arrays, const LinearCostArrays& costs, const ControlArrays& flags,
+            In<int32_t> group, In<int64_t> block_start, In<int64_t> max_block_weight, In<uint64_t> seed,
+            In<int32_t> candidates, NamedSettings named, Out<int32_t> child, Out<int64_t> cut) {
+           int32_t threads = 1;
+           GroupSettings settings = group_settings(named, threads);
+           const TeamOfCall team(threads);
+           settings.finished = flags.flag.data() + 1;
+           expect_groups(arrays, costs, group, block_start, max_block_weight.size(), candidates, team);
+           expect(child.size() == group.size() && block_start.size() == seed.size() + 1 &&
+                      cut.size() == seed.size() && flags.flag.size() > 1,
+                  "groups");
+           const auto partition = [&](const auto& graph) {
+             partition_many(graph, group, block_start, max_block_weight, seed, candidates, settings,
+                            control_of(flags).with_team(team), child, cut);
+           };
+           on_graph(arrays, costs, partition, team);
+         });
+  define(m, "refine_placement",
+         [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
+            Control control, In<int64_t> max_block_weight, uint64_t seed, NamedSettings named,
+            In<int32_t> others, Out<int32_t> pe) {
+           int32_t threads = 1;
+           VCycleSettings settings = vcycle_settings(named, threads);
+           const TeamOfCall team(threads);
+           settings.others = others;
+           const int64_t n = arrays.n(), k = std::ssize(max_block_weight);
+           expect_placement(pe, n, k, team);
+           expect(n == 0 || std::ssize(others) % n == 0, "mappings");
+           expect_below(others, k, "PEs", team);
+           expect_below(costs.block, k, "PEs", team);
+           const AnyDistance distance = any_distance(distances, max_block_weight.size());
+           const auto refine = [&](const auto& graph) {
+             return refine_placement(graph, distance, max_block_weight, seed, settings,
+                                     control.with_team(team), pe);
+           };
+           return on_graph(arrays, costs, refine, team);
+         });
+  define(m, "even_placement",
+         [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
+            Control control, In<int64_t> size, uint64_t seed, int32_t sweeps, int64_t hot_percent,
+            Out<int32_t> pe) {
+           expect_placement_of(arrays, pe, size.size());
+           expect_below(costs.block, std::ssize(size), "PEs");
+           AnnealingContext annealing;
+           annealing.sweeps = sweeps;
+           annealing.hot_if_exact = static_cast<double>(hot_percent) / 100;
+           const AnyDistance distance = any_distance(distances, size.size());
+           return on_graph(arrays, costs, [&](const auto& graph) {
+             return even_placement(graph, distance, size, seed, annealing, control, pe);
+           });
+         });
 }

@@ -1,30 +1,26 @@
 // Binds group.hpp and best_swap.hpp.
-#include "arrays.hpp"
 #include "assignment/best_swap.hpp"
 #include "grouping/group.hpp"
-#include "released_lock.hpp"
+#include "search_arguments.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
-using Release = nb::call_guard<ReleasedLock>;
 
 void bind_group(nb::module_& m) {
-  m.def(
-      "group_objects",
-      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, int64_t arity,
-         int64_t list_up_to, int64_t credit, OutArray<int32_t> group) {
-        const Csr graph{in(indptr), in(target), in(weight)};
-        return static_cast<int>(group_objects(graph, arity, list_up_to, credit, out(group)));
-      },
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "arity"_a, "list_up_to"_a,
-      "credit"_a, "group"_a.noconvert(), Release());
-  m.def(
-      "best_swap",
-      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> table,
-         int64_t k, OutArray<int32_t> pe, int64_t most, OutArray<int32_t> control) {
-        const Control polled(control.data());
-        return BestSwap({in(indptr), in(target), in(weight)}, in(table), k, out(pe), polled).run(most);
-      },
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "table"_a.noconvert(), "k"_a,
-      "pe"_a.noconvert(), "most"_a, "control"_a.noconvert(), Release());
+  define(
+      m, "group_objects",
+      [](const Csr& graph, int64_t arity, int64_t list_up_to, int64_t credit, Out<int32_t> group,
+         int32_t threads) {
+        expect_graph(graph);
+        expect(std::ssize(group) == graph.n() && arity > 0 && (arity >= graph.n() || graph.n() % arity == 0),
+               "groups");
+        return static_cast<int>(group_objects(graph, arity, list_up_to, credit, group, TeamOfCall(threads)));
+      });
+  define(m, "best_swap",
+         [](const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe, int64_t most, Control control) {
+           expect_graph(graph);
+           expect_placement(pe, graph.n(), k);
+           expect(std::ssize(table) == k * k, "distances");
+           return BestSwap(graph, table, k, pe, control).run(most);
+         });
 }

@@ -1,4 +1,12 @@
 #include "arrays.hpp"
+#include "search_arguments.hpp"
+
+// Each of them registers the kernels of the source file of the same name.
+void bind_changing(nb::module_&), bind_deep(nb::module_&), bind_engine(nb::module_&),
+    bind_fragments(nb::module_&), bind_graph(nb::module_&), bind_group(nb::module_&),
+    bind_parallel(nb::module_&), bind_parse(nb::module_&), bind_repair(nb::module_&),
+    bind_routed(nb::module_&), bind_routes(nb::module_&), bind_slot_groups(nb::module_&),
+    bind_slots(nb::module_&), bind_stream(nb::module_&), bind_tabu(nb::module_&), bind_waiting(nb::module_&);
 
 NB_MODULE(_core, m) {
   // Calls would wait for the lock of the main interpreter for ever.
@@ -6,23 +14,13 @@ NB_MODULE(_core, m) {
     throw nb::import_error("hopbytes does not run in a sub-interpreter of Python: start a process instead");
   }
   nb::set_leak_warnings(false);
-  bind_control(m);
-  bind_graph(m);
-  bind_repair(m);
-  bind_parse(m);
-  bind_deep(m);
-  bind_engine(m);
-  bind_parallel(m);
-  bind_fragments(m);
-  bind_slots(m);
-  bind_slot_groups(m);
-  bind_routes(m);
-  bind_flows(m);
-  bind_tabu(m);
-  bind_places(m);
-  bind_routed(m);
-  bind_group(m);
-  bind_leaders(m);
-  bind_stream(m);
-  bind_changing(m);
+  for (const auto bind : {bind_changing, bind_deep, bind_engine, bind_fragments, bind_graph, bind_group,
+                          bind_parallel, bind_parse, bind_repair, bind_routed, bind_routes, bind_slot_groups,
+                          bind_slots, bind_stream, bind_tabu, bind_waiting})
+    bind(m);
+  // Python's own store to the array would be a data race with the searches that read the flag.
+  m.def("request_stop", [](hopbytes::Out<int32_t> flag) {
+    hopbytes::expect(!flag.empty(), "a control flag and its array");
+    hopbytes::Control(flag.data()).request_stop();
+  });
 }

@@ -9,17 +9,11 @@
 
 namespace hopbytes {
 
-// The values of a Python dictionary from names to integers. To be built while the interpreter's lock is held.
+// The values of a Python dictionary from names to integers.
 class NamedSettings {
  public:
-  explicit NamedSettings(const nb::dict& given) {
-    for (const auto& [name, value] : given) {
-      // Also of NumPy, but never of a float.
-      const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));
-      if (!integer.is_valid()) nb::raise_python_error();
-      values_.emplace(nb::cast<const char*>(name), nb::cast<int64_t>(integer));
-    }
-  }
+  NamedSettings() = default;
+  explicit NamedSettings(std::map<std::string, int64_t> values) : values_(std::move(values)) {}
 
   int64_t take(const char* name) {
     const auto found = values_.find(name);
@@ -41,3 +35,22 @@ class NamedSettings {
 };
 
 }  // namespace hopbytes
+
+// Integers of Python and of NumPy, but never a float.
+template <> struct nanobind::detail::type_caster<hopbytes::NamedSettings> {
+  NB_TYPE_CASTER(hopbytes::NamedSettings, const_name("dict"))
+  bool from_python(handle given, uint32_t, cleanup_list*) noexcept {
+    try {
+      std::map<std::string, int64_t> values;
+      for (const auto& [name, number] : nanobind::cast<dict>(given)) {
+        const object integer = steal(PyNumber_Index(number.ptr()));
+        if (!integer.is_valid()) raise_python_error();
+        values.emplace(nanobind::cast<const char*>(name), nanobind::cast<int64_t>(integer));
+      }
+      value = hopbytes::NamedSettings(std::move(values));
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+};

@@ -1,40 +1,34 @@
-// Binds congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks on nodes by link loads.
+// Binds hop_greedy.hpp, hop_swap.hpp, congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of
+// tasks on nodes by hops and by link loads.
 #include <algorithm>
 
 #include <nanobind/stl/pair.h>
 
-#include "arrays.hpp"
-#include "released_lock.hpp"
 #include "routing/congestion_search.hpp"
-#include "named_settings.hpp"
+#include "routing/hop_greedy.hpp"
+#include "routing/hop_swap.hpp"
 #include "routing/ptram.hpp"
-#include "route_arguments.hpp"
+#include "routing_arguments.hpp"
+#include "search_arguments.hpp"
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
 
 namespace {
 
 // The kinds of searches, in the order of engine/routed_search.py.
 enum class Job : int64_t { swap, search, greedy, refine };
 
-struct Problem {
-  std::span<const int64_t> size, capacity;
-  Neighbourhood neighbourhood;
-  NamedSettings settings;
-  std::span<const double> weights;
-  std::span<const int32_t> classes;
-};
-
-std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem, const Control& control) {
-  NamedSettings& settings = problem.settings;
+// Returns how many exchanges a search has made and evaluated.
+std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const GroupArrays& groups,
+                                const Neighbourhood& near, NamedSettings& settings, In<double> weights,
+                                In<int32_t> classes, const Control& control) {
   int64_t evaluations = 0, made = 0;
   switch (job) {
     case Job::swap: {
       const auto rule = settings.take("paper_rule") ? CongestionRule::paper : CongestionRule::lexicographic;
-      made = CongestionSwap(state, problem.size, problem.capacity, problem.neighbourhood,
-                            static_cast<int32_t>(settings.take("delta")), rule)
-                 .run(settings.take("limit"), control, evaluations);
+      CongestionSwap search(state, groups.size, groups.capacity, near,
+                            static_cast<int32_t>(settings.take("delta")), rule);
+      made = search.run(settings.take("limit"), control, evaluations);
       break;
     }
     case Job::search: {
@@ -45,19 +39,20 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem, 
       settings.read("threshold", options.threshold);
       settings.read("hop_percent", options.hop_percent);
       settings.read("set_percent", options.set_percent);
-      if (settings.take("hybrid")) options.hybrid = hybrid_of(problem.weights);
-      made = CongestionSearch(state, problem.size, problem.capacity, problem.neighbourhood, options,
-                              static_cast<uint64_t>(settings.take("seed")))
-                 .run(control, evaluations);
+      if (settings.take("hybrid")) options.hybrid = checked_hybrid(weights);
+      CongestionSearch search(state, groups.size, groups.capacity, near, options,
+                              static_cast<uint64_t>(settings.take("seed")));
+      made = search.run(control, evaluations);
       break;
     }
-    case Job::greedy: {
-      evaluations = ptram_greedy(state, problem.size, problem.capacity, problem.classes,
-                                 hybrid_of(problem.weights), settings.take("by_share") != 0, control);
+    case Job::greedy:
+      expect(classes.size() == groups.capacity.size(), "classes of places");
+      expect_below(classes, near.places(), "classes of places");
+      evaluations = ptram_greedy(state, groups.size, groups.capacity, classes, checked_hybrid(weights),
+                                 settings.take("by_share") != 0, control);
       break;
-    }
     case Job::refine:
-      made = ptram_refine(state, problem.size, problem.capacity, problem.neighbourhood,
+      made = ptram_refine(state, groups.size, groups.capacity, near,
                           static_cast<int32_t>(settings.take("nearest")), settings.take("rounds"),
                           static_cast<ReliefRule>(std::clamp<int64_t>(settings.take("paper_rule"), 0, 2)),
                           settings.take("nearby") != 0, control, evaluations);
@@ -67,63 +62,66 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem, 
   return {made, evaluations};
 }
 
-template <class Work>
-auto with_placed_routes(int64_t form, const RouteArrays& arrays, In<int32_t> endpoint, int32_t shift,
-                        Work work) {
-  const std::unique_ptr<AnyRoutes> routes = any_routes(form, arrays);
-  return work(PlacedRoutes(*routes, endpoint, shift));
+// Throws unless the routing is one between so many places, for the arcs of a graph.
+void expect_routing(const RoutingArrays& routing, int64_t places, size_t arcs) {
+  const Ports& ports = routing.ports;
+  expect(ports.count > 0 && std::ssize(routing.endpoint) == places * ports.count &&
+             (routing.price.empty() || std::ssize(routing.price) == routing.links),
+         "routes and places");
+  if (ports.count == 1) return;
+  expect(ports.out.size() == arcs && ports.in.size() == arcs, "ports of arcs");
+  expect_below(ports.out, ports.count, "ports");
+  expect_below(ports.in, ports.count, "ports");
 }
 
 }  // namespace
 
 void bind_routed(nb::module_& m) {
-  m.def(
-      "routed_search",
-      [](int64_t job, int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-         InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
-         int32_t shift, InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume,
-         InArray<int64_t> size, InArray<int64_t> capacity, int32_t ports, InArray<int32_t> out_port,
-         InArray<int32_t> in_port, InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
-         InArray<int64_t> place_start, InArray<int32_t> place_of, const nb::dict& options,
-         InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control,
-         OutArray<int32_t> place) {
-        NamedSettings settings(options);
-        const ReleasedLock released;
-        const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
-        Problem problem{in(size),
-                        in(capacity),
-                        {in(near), in(hops), in(site), in(place_start), in(place_of)},
-                        std::move(settings),
-                        in(weights),
-                        in(classes)};
-        return with_placed_routes(
-            form, route_arrays(numbers, table, first, head), in(endpoint), shift,
-            [&](const PlacedRoutes& routes) {
-              RoutedGroups state(flows, routes, links, in(price), problem.neighbourhood.places(), out(place));
-              return run(static_cast<Job>(job), state, problem, Control(control.data()));
-            });
-      },
-      "job"_a, "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(),
-      "head"_a.noconvert(), "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "shift"_a,
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
-      "capacities"_a.noconvert(), "ports"_a, "out_ports"_a.noconvert(), "in_ports"_a.noconvert(),
-      "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(), "place_start"_a.noconvert(),
-      "place_of"_a.noconvert(), "options"_a, "weights"_a.noconvert(), "classes"_a.noconvert(),
-      "control"_a.noconvert(), "place"_a.noconvert());
-  m.def(
-      "route_classes",
-      [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-         InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
-         InArray<int64_t> capacity, OutArray<int32_t> control, OutArray<int32_t> classes) {
-        const ReleasedLock released;
-        with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), 0,
-                           [&](const PlacedRoutes& routes) {
-                             const auto found = route_classes(routes, links, in(price), in(capacity),
-                                                              Control(control.data()));
-                             std::copy(found.begin(), found.end(), classes.data());
-                           });
-      },
-      "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
-      "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "capacities"_a.noconvert(),
-      "control"_a.noconvert(), "classes"_a.noconvert());
+  define(m, "ptram_order", [](const Csr& arcs, In<int64_t> size, In<int64_t> capacity, Out<int32_t> order) {
+    expect_graph(arcs);
+    expect(std::ssize(size) == arcs.n() && order.size() == size.size() && (size.empty() || !capacity.empty()),
+           "groups and places");
+    int64_t compared = 0;
+    const auto found = ptram_order(Flows(arcs), PlaceFit(size, capacity), compared);
+    std::copy(found.begin(), found.end(), order.begin());
+    return compared;
+  });
+  define(m, "hop_greedy",
+         [](const GroupArrays& groups, const Neighbourhood& near, const DistanceArrays& distances,
+            int32_t seeds, Out<int32_t> place) {
+           expect_groups(groups, near, place, -1);
+           const AnyDistance distance = any_distance(distances, near.site.size());
+           return HopGreedy(groups.csr, groups.size, groups.capacity, near, distance).run(seeds, place);
+         });
+  define(m, "hop_swap",
+         [](const GroupArrays& groups, const Neighbourhood& near, const DistanceArrays& distances,
+            int32_t delta, Control control, Out<int32_t> place) {
+           expect_groups(groups, near, place, 0);
+           const AnyDistance distance = any_distance(distances, near.site.size());
+           int64_t evaluations = 0;
+           const int64_t change = HopSwap(groups.csr, groups.size, groups.capacity, near, distance, place)
+                                      .run(delta, control, evaluations);
+           return std::pair(change, evaluations);
+         });
+  define(m, "routed_search",
+         [](int64_t job, const GroupArrays& groups, const RoutingArrays& routing, const Neighbourhood& near,
+            NamedSettings settings, In<double> weights, In<int32_t> classes, Control control,
+            Out<int32_t> place) {
+           expect_groups(groups, near, place, static_cast<Job>(job) == Job::greedy ? -1 : 0);
+           expect_routing(routing, near.places(), groups.csr.target.size());
+           const Flows flows(groups.csr, routing.ports);
+           const auto form = checked_routes(routing.routes, routing.endpoint);
+           const PlacedRoutes routes(*form, routing.endpoint, routing.shift);
+           RoutedGroups state(flows, routes, routing.links, routing.price, near.places(), place);
+           return run(static_cast<Job>(job), state, groups, near, settings, weights, classes, control);
+         });
+  define(m, "route_classes",
+         [](const RoutingArrays& routing, In<int64_t> capacity, Control control, Out<int32_t> classes) {
+           expect_routing(routing, std::ssize(routing.endpoint) / std::max(1, routing.ports.count), 0);
+           expect(classes.size() == capacity.size() && capacity.size() <= routing.endpoint.size(), "places");
+           const auto form = checked_routes(routing.routes, routing.endpoint);
+           const PlacedRoutes routes(*form, routing.endpoint, 0);
+           const auto found = route_classes(routes, routing.links, routing.price, capacity, control);
+           std::copy(found.begin(), found.end(), classes.begin());
+         });
 }

@@ -1,62 +1,175 @@
 // The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their
 // C++ forms.
 #pragma once
-#include <nanobind/stl/tuple.h>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <type_traits>
 
-#include <tuple>
-
+#include "arrays.hpp"
+#include "checked.hpp"
+#include "graph/any_distance.hpp"
+#include "graph/graph.hpp"
+#include "named_settings.hpp"
 #include "util/control.hpp"
-#include "graph_view.hpp"
-#include "linear_cost_view.hpp"
 
 namespace hopbytes {
 
-using GraphArrays = std::tuple<InArray<int64_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
-using DistanceArrays = std::tuple<InArray<uint64_t>, InArray<int64_t>, InArray<int64_t>>;
-using LinearCostArrays = std::tuple<InArray<int64_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
-using ControlArrays = std::tuple<OutArray<int32_t>, OutArray<int64_t>>;  // control flag; work and span
+struct GraphArrays {
+  Csr csr;
+  In<int64_t> load;
+  int64_t n() const { return csr.n(); }
+};
+inline auto fields(GraphArrays& r) { return std::tie(r.csr.indptr, r.csr.target, r.csr.weight, r.load); }
 
-inline Control control_of(const ControlArrays& control_arrays) {
-  const OutArray<int64_t>& counted = std::get<1>(control_arrays);
-  return Control(std::get<0>(control_arrays).data(), counted.data(),
+// A table, labels and bit costs, or labels and a packed network in `table`.
+struct DistanceArrays {
+  In<uint64_t> label;
+  In<int64_t> bit_cost, table;
+};
+inline auto fields(DistanceArrays& r) { return std::tie(r.label, r.bit_cost, r.table); }
+
+struct LinearCostArrays {
+  In<int64_t> start;
+  In<int32_t> block;
+  In<int64_t> cost, rest;
+};
+inline auto fields(LinearCostArrays& r) { return std::tie(r.start, r.block, r.cost, r.rest); }
+
+struct ControlArrays {
+  Out<int32_t> flag;  // and, for searches that report it, their progress
+  Out<int64_t> counted;  // work and span; may be empty
+};
+inline auto fields(ControlArrays& r) { return std::tie(r.flag, r.counted); }
+
+inline Control control_of(const ControlArrays& given) {
+  const Out<int64_t>& counted = given.counted;
+  return Control(given.flag.data(), counted.empty() ? nullptr : counted.data(),
                  counted.size() > 1 ? counted.data() + 1 : nullptr);
 }
 
-inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& linear_cost) {
-  const auto& [start, block, cost, rest] = linear_cost;
-  return read_linear_cost(in(start), in(block), in(cost), in(rest));
+// Throws unless distances are those of k PEs.
+inline void expect_distances(const DistanceArrays& d, size_t k) {
+  const bool fits = d.table.empty()   ? d.label.size() == k && d.bit_cost.size() == 65
+                    : d.label.empty() ? d.table.size() == k * k
+                                      : d.label.size() == k && NetworkDistance::fits(d.table, k);
+  expect(fits, "distances");
+}
+
+// Calls work(distance) with the distance in its own type.
+template <class Work> auto with_distance(const DistanceArrays& d, size_t k, Work work) {
+  expect_distances(d, k);
+  const auto pes = static_cast<int64_t>(k);
+  if (!d.table.empty() && !d.label.empty()) return work(NetworkDistance(d.label.data(), d.table, pes));
+  if (!d.table.empty()) return work(TableDistance{d.table.data(), pes});
+  return work(TreeDistance{d.label.data(), d.bit_cost.data()});
+}
+
+inline AnyDistance any_distance(const DistanceArrays& distances, size_t k) {
+  return with_distance(distances, k, [](const auto& distance) { return AnyDistance(distance); });
+}
+
+// Returns null without costs.
+inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& given, int64_t n) {
+  if (given.start.empty()) return nullptr;
+  expect_offsets(given.start, given.block.size(), "linear costs");
+  expect(given.cost.size() == given.block.size() && std::ssize(given.rest) == n &&
+             std::ssize(given.start) == n + 1,
+         "linear costs");
+  auto linear_cost = std::make_shared<LinearCost>();
+  linear_cost->start.assign(given.start.begin(), given.start.end());
+  linear_cost->block.assign(given.block.begin(), given.block.end());
+  linear_cost->cost.assign(given.cost.begin(), given.cost.end());
+  linear_cost->rest.assign(given.rest.begin(), given.rest.end());
+  linear_cost->find_kinds();
+  return linear_cost;
 }
 
 // Throws unless `pe` has a PE below k of every vertex of a graph.
-inline void expect_placement_of(const GraphArrays& graph, std::span<const int32_t> pe, size_t k) {
-  expect_placement(pe, std::get<0>(graph).size() - 1, static_cast<int64_t>(k));
+inline void expect_placement_of(const GraphArrays& graph, In<int32_t> pe, size_t k) {
+  expect_placement(pe, graph.n(), static_cast<int64_t>(k));
 }
 
-// Calls work(graph); the threads of the team make the view of the graph.
+// How many weights a thread converts at once.
+constexpr int64_t kWeightsPerRange = 1 << 17;
+
+inline bool fits_32_bits(const Csr& g, Team& team) {
+  constexpr int64_t most = 0x7fffffff;
+  if (g.weight.empty()) return g.m() <= most;
+  std::atomic<int64_t> sum{0};  // at most by `most` too large for each range
+  parallel_ranges(g.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t total = 0;
+    for (int64_t e = begin; e < end && total <= most; ++e)
+      total = g.weight[e] > most ? most + 1 : total + g.weight[e];
+    if (sum.load(std::memory_order_relaxed) <= most) sum += total;
+  });
+  return sum <= most;
+}
+
+// A view of Python's arrays as a graph of the engine. Weights are copied if W has 32 bits; without weights or
+// loads nothing is stored for them.
+template <class W> Graph<W> view_of(const GraphArrays& given, const LinearCostArrays& costs, Team& team) {
+  const Csr& csr = given.csr;
+  Graph<W> graph;
+  graph.n = csr.n();
+  graph.start = csr.indptr.data();
+  graph.adj = csr.target.data();
+  if constexpr (std::is_same_v<W, int64_t>) {
+    if (!csr.weight.empty()) graph.weight = Weights(csr.weight.data());
+  } else if (!csr.weight.empty()) {
+    graph.own_weight = Buffer<W>(csr.m());
+    parallel_ranges(csr.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t e = begin; e < end; ++e) graph.own_weight[e] = static_cast<W>(csr.weight[e]);
+    });
+    graph.weight = Weights<W>(graph.own_weight.data());
+  }
+  if (!given.load.empty()) graph.load = Weights(given.load.data());
+  graph.sum_loads();
+  graph.uneven = weights_uneven(graph, team);
+  graph.linear_cost = linear_cost_of(costs, graph.n);
+  return graph;
+}
+
+inline void expect_graph(const GraphArrays& given, Team& team = Team::alone()) {
+  expect_graph(given.csr, team);
+  expect(given.load.empty() || std::ssize(given.load) == given.n(), "arrays of a graph");
+}
+
+// Calls work(graph), with weights of 32 bits if their sum fits; the threads of the team make the view of it.
 template <class Work>
-auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Work work,
+auto on_graph(const GraphArrays& given, const LinearCostArrays& costs, Work work,
               Team& team = Team::alone()) {
-  const auto& [start, target, weights, loads] = graph;
-  return with_weights(in(start), in(target), in(weights), in(loads), linear_cost_of(linear_cost), team,
-                      std::move(work));
+  expect_graph(given, team);
+  if (fits_32_bits(given.csr, team)) return work(view_of<int32_t>(given, costs, team));
+  return work(view_of<int64_t>(given, costs, team));
 }
 
 // Calls work(graph, distance). Weights of 32 bits pay off where a distance is computed in registers. Where it
 // is read from a table they do not, so the work is compiled for four combinations instead of six.
 template <class Work>
-auto on_both(const GraphArrays& graph, const LinearCostArrays& linear_cost, const DistanceArrays& distances,
+auto on_both(const GraphArrays& given, const LinearCostArrays& costs, const DistanceArrays& distances,
              size_t k, Work work) {
-  const auto& [label, bit_cost, table] = distances;
-  expect_distances(label.size(), bit_cost.size(), table.size(), k);
-  if (table.size() == 0)
-    return on_graph(graph, linear_cost, [&](const auto& view) {
-      return work(view, TreeDistance{label.data(), bit_cost.data()});
+  expect_distances(distances, k);
+  expect_below(costs.block, static_cast<int64_t>(k), "PEs");
+  if (distances.table.empty())
+    return on_graph(given, costs, [&](const auto& graph) {
+      return work(graph, TreeDistance{distances.label.data(), distances.bit_cost.data()});
     });
-  const auto& [start, target, weights, loads] = graph;
-  View<int64_t> view(in(start), in(target), in(weights), in(loads));
-  view.graph.linear_cost = linear_cost_of(linear_cost);
-  if (label.size() == 0) return work(view.graph, TableDistance{table.data(), static_cast<int64_t>(k)});
-  return work(view.graph, NetworkDistance(label.data(), in(table), static_cast<int64_t>(k)));
+  expect_graph(given);
+  const Graph<int64_t> graph = view_of<int64_t>(given, costs, Team::alone());
+  const auto pes = static_cast<int64_t>(k);
+  if (distances.label.empty()) return work(graph, TableDistance{distances.table.data(), pes});
+  return work(graph, NetworkDistance(distances.label.data(), distances.table, pes));
 }
 
 }  // namespace hopbytes
+
+template <> struct nanobind::detail::type_caster<hopbytes::Control> {
+  NB_TYPE_CASTER(hopbytes::Control, const_name("control"))
+  bool from_python(handle given, uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<hopbytes::ControlArrays> read;
+    if (!read.from_python(given, flags, cleanup) || read.value.flag.empty()) return false;
+    value = hopbytes::control_of(read.value);
+    return true;
+  }
+};

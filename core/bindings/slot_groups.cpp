@@ -1,18 +1,14 @@
 // Binds swap_refine.hpp and pairwise_repartition.hpp: one task per slot, by SwapSearch.
-#include "named_settings.hpp"
 #include "assignment/pairwise_repartition.hpp"
-#include "released_lock.hpp"
-#include "search_arguments.hpp"
 #include "assignment/swap_refine.hpp"
-#include "util/team_of_call.hpp"
+#include "search_arguments.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
 
 namespace {
 
-SwapOptions swap_options(const nb::dict& given, int32_t& threads) {
-  NamedSettings settings(given);
+SwapOptions swap_options(NamedSettings& settings, int32_t& threads) {
   SwapOptions options;
   settings.read("all_pairs_up_to", options.all_pairs_up_to);
   settings.read("reach", options.reach);
@@ -27,8 +23,7 @@ SwapOptions swap_options(const nb::dict& given, int32_t& threads) {
   return options;
 }
 
-RepartitionOptions repartition_options(const nb::dict& given, int32_t& threads) {
-  NamedSettings settings(given);
+RepartitionOptions repartition_options(NamedSettings& settings, int32_t& threads) {
   RepartitionOptions options;
   settings.read("new_bisections", options.new_bisections);
   settings.read("rounds", options.rounds);
@@ -41,54 +36,44 @@ RepartitionOptions repartition_options(const nb::dict& given, int32_t& threads) 
 }  // namespace
 
 void bind_slot_groups(nb::module_& m) {
-  m.def(
-      "swap_refine",
-      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, const nb::dict& given,
-         OutArray<int32_t> pe, OutArray<int64_t> counted) {
-        int32_t threads = 1;
-        const SwapOptions options = swap_options(given, threads);
-        const ReleasedLock released;
-        expect_placement_of(arrays, out(pe), capacity.size());
-        const TeamOfCall team(threads);
-        const Control control = control_of(control_arrays).with_team(team);
-        SwapCounts counts;
-        const int64_t change = on_both(
-            arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
-              return swap_refine(graph, distance, in(capacity), seed, options, control, out(pe), counts);
-            });
-        out(counted)[0] = counts.evaluations;
-        out(counted)[1] = counts.swaps;
-        return change;
-      },
-      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "pe"_a.noconvert(), "counted"_a.noconvert());
-  m.def(
-      "repartition_pairs",
-      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int32_t> pairs, InArray<int64_t> unit_start,
-         const nb::dict& given, uint64_t seed, InArray<int64_t> capacity, OutArray<int32_t> pe,
-         OutArray<int64_t> counted) {
-        int32_t threads = 1;
-        const RepartitionOptions options = repartition_options(given, threads);
-        const ReleasedLock released;
-        expect_placement_of(arrays, out(pe), capacity.size());
-        const TeamOfCall team(threads);
-        const Control control = control_of(control_arrays).with_team(team);
-        on_both(arrays, linear_cost, distances, capacity.size(),
-                [&](const auto& graph, const auto& distance) {
-                  SwapSearch search(graph, distance, in(capacity), out(pe), SwapOptions{}, control);
-                  PairwiseRepartition repartition(graph, search, in(unit_start), options, control);
-                  int64_t gained = 0;
-                  const int64_t change = repartition.run(in(pairs), seed, gained);
-                  control.record_work(repartition.work());
-                  out(counted)[0] = search.evaluations();
-                  out(counted)[1] = search.swaps();
-                  out(counted)[2] = gained;
-                  out(counted)[3] = change;
-                });
-      },
-      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "pairs"_a.noconvert(), "unit_start"_a.noconvert(), "settings"_a, "seed"_a, "capacities"_a.noconvert(),
-      "pe"_a.noconvert(), "counted"_a.noconvert());
+  define(m, "swap_refine",
+         [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
+            Control control, In<int64_t> capacity, uint64_t seed, NamedSettings given, In<int32_t> settled,
+            Out<int32_t> pe, Out<int64_t> counted) {
+           int32_t threads = 1;
+           const SwapOptions options = swap_options(given, threads);
+           expect_placement_of(arrays, pe, capacity.size());
+           expect(settled.empty() || settled.size() == pe.size(), "mappings");
+           expect_below(settled, std::ssize(capacity), "PEs");
+           expect(counted.size() >= 3, "counters");
+           const TeamOfCall team(threads);
+           SwapCounts counts;
+           const auto refine = [&](const auto& graph, const auto& distance) {
+             return swap_refine(graph, distance, capacity, seed, options, control.with_team(team), settled,
+                                pe, counts);
+           };
+           const int64_t change = on_both(arrays, costs, distances, capacity.size(), refine);
+           counted[0] = counts.evaluations, counted[1] = counts.swaps, counted[2] = counts.settled;
+           return change;
+         });
+  define(m, "repartition_pairs",
+         [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
+            Control given_control, In<int32_t> pairs, In<int64_t> unit_start, NamedSettings given,
+            uint64_t seed, In<int64_t> capacity, Out<int32_t> pe, Out<int64_t> counted) {
+           int32_t threads = 1;
+           const RepartitionOptions options = repartition_options(given, threads);
+           expect_placement_of(arrays, pe, capacity.size());
+           expect_offsets(unit_start, capacity.size(), "units");
+           expect_below(pairs, std::ssize(unit_start) - 1, "units");
+           expect(counted.size() >= 4, "counters");
+           const TeamOfCall team(threads);
+           const Control control = given_control.with_team(team);
+           on_both(arrays, costs, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
+             SwapSearch search(graph, distance, capacity, pe, SwapOptions{}, control);
+             PairwiseRepartition repartition(graph, search, unit_start, options, control);
+             counted[3] = repartition.run(pairs, seed, counted[2] = 0);
+             control.record_work(repartition.scanned_edges());
+             counted[0] = search.evaluations(), counted[1] = search.swaps();
+           });
+         });
 }

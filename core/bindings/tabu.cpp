@@ -1,17 +1,13 @@
 // Binds tabu.hpp.
-#include "arrays.hpp"
-#include "named_settings.hpp"
 #include "assignment/tabu.hpp"
-#include "released_lock.hpp"
-#include "util/team_of_call.hpp"
+#include "search_arguments.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
-using nb::literals::operator""_a;
 
 namespace {
 
-TabuOptions tabu_options(const nb::dict& given) {
-  NamedSettings settings(given);
+TabuOptions tabu_options(NamedSettings& settings) {
   TabuOptions options;
   settings.read("iterations", options.iterations);
   settings.read("fruitless", options.fruitless);
@@ -28,22 +24,23 @@ TabuOptions tabu_options(const nb::dict& given) {
 }  // namespace
 
 void bind_tabu(nb::module_& m) {
-  m.def(
-      "tabu_many",
-      [](InArray<int64_t> flow, InArray<int64_t> distance, InArray<int64_t> linear_cost, bool symmetric,
-         InArray<uint64_t> seed, const nb::dict& given, int32_t threads, OutArray<int32_t> control,
-         OutArray<int64_t> work, OutArray<int32_t> place, OutArray<int64_t> change, OutArray<int64_t> done) {
-        const TabuOptions options = tabu_options(given);
-        DenseProblem problem;
-        problem.n = seed.size() ? static_cast<int64_t>(place.size() / seed.size()) : 0;
-        problem.symmetric = symmetric;
-        problem.flow = in(flow), problem.distance = in(distance), problem.linear_cost = in(linear_cost);
-        const ReleasedLock released;
-        const TeamOfCall team(threads);
-        tabu_many(problem, out(place), in(seed), options,
-                  Control(control.data(), work.data()).with_team(team), out(change), out(done));
-      },
-      "flow"_a.noconvert(), "distance"_a.noconvert(), "linear_cost"_a.noconvert(), "symmetric"_a,
-      "seeds"_a.noconvert(), "settings"_a, "threads"_a, "control"_a.noconvert(), "work"_a.noconvert(),
-      "place"_a.noconvert(), "change"_a.noconvert(), "done"_a.noconvert());
+  define(m, "tabu_many",
+         [](In<int64_t> flow, In<int64_t> distance, In<int64_t> linear_cost, bool symmetric,
+            In<uint64_t> seed, NamedSettings settings, int32_t threads, Control control, Out<int32_t> place,
+            Out<int64_t> change, Out<int64_t> done) {
+           const TabuOptions options = tabu_options(settings);
+           DenseProblem problem;
+           problem.n = seed.empty() ? 0 : static_cast<int64_t>(place.size() / seed.size());
+           problem.symmetric = symmetric;
+           problem.flow = flow, problem.distance = distance, problem.linear_cost = linear_cost;
+           const size_t pairs = static_cast<size_t>(problem.n) * problem.n;
+           expect(flow.size() == pairs && distance.size() == pairs &&
+                      (linear_cost.empty() || linear_cost.size() == pairs) &&
+                      place.size() == seed.size() * problem.n && change.size() == seed.size() &&
+                      done.size() == seed.size(),
+                  "matrices and permutations");
+           expect_below(place, problem.n, "places");
+           const TeamOfCall team(threads);
+           tabu_many(problem, place, seed, options, control.with_team(team), change, done);
+         });
 }

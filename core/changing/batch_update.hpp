@@ -13,31 +13,31 @@ struct Changes {
   In<int64_t> load;
   In<int32_t> arrived, lost, restored;
   In<int32_t> sent, sent_to;  // tasks that go to given PEs, because a search elsewhere found that
-  bool caps_changed;
+  bool caps_changed = false;
 };
 
 class BatchUpdate {
  public:
   BatchUpdate(const ArcRows& rows, const PlacementArrays& state, const AnyDistance& distance,
               const LocalSettings& settings)
-      : x(rows, state, distance), settings_(settings) {
-    x.price = settings.price;
+      : state_(rows, state, distance), settings_(settings) {
+    state_.price = settings.price;
   }
 
   // Returns whether all PEs comply; `forced` becomes the number of tasks whose moves had no alternative.
   bool run(const Changes& changes, int64_t& forced) {
-    cost_before_ = x.s.counter[kCost];
-    x.s.counter[kDisplaced] = 0;
+    cost_before_ = state_.counter[kCost];
+    state_.counter[kDisplaced] = 0;
     std::vector<int32_t> touched = take_over(changes);
     place_all();
-    for (size_t i = 0; i < changes.sent.size(); ++i) x.move(changes.sent[i], changes.sent_to[i]);
-    RebalanceChains(x).run();
-    forced = x.s.counter[kDisplaced];
-    touched.insert(touched.end(), x.moved.begin(), x.moved.end());
-    LocalSearch(x, settings_).improve(std::move(touched));
-    std::sort(x.moved.begin(), x.moved.end());
-    x.moved.erase(std::unique(x.moved.begin(), x.moved.end()), x.moved.end());
-    return !x.any_overloaded();
+    for (size_t i = 0; i < changes.sent.size(); ++i) state_.move(changes.sent[i], changes.sent_to[i]);
+    RebalanceChains(state_).run();
+    forced = state_.counter[kDisplaced];
+    touched.insert(touched.end(), state_.moved.begin(), state_.moved.end());
+    LocalSearch(state_, settings_).improve(std::move(touched));
+    std::sort(state_.moved.begin(), state_.moved.end());
+    state_.moved.erase(std::unique(state_.moved.begin(), state_.moved.end()), state_.moved.end());
+    return !state_.any_overloaded();
   }
 
   // Whether J and loads before, and what changed, give J and loads after: a second way that does not follow
@@ -46,78 +46,79 @@ class BatchUpdate {
 
   // Tasks that have another PE than before, ascending, with the PE before; -1 for a task that arrived.
   void report(std::vector<int32_t>& tasks, std::vector<int32_t>& from) {
-    for (const int32_t u : x.moved) {
-      if (x.s.pe[u] == x.s.home[u]) continue;
-      tasks.push_back(u), from.push_back(x.s.home[u]);
+    for (const int32_t u : state_.moved) {
+      if (state_.pe[u] == state_.home[u]) continue;
+      tasks.push_back(u), from.push_back(state_.home[u]);
     }
   }
   void settle(const Changes& changes) {
-    for (const int32_t u : changes.vanished) x.s.home[u] = x.s.pe[u];
-    for (const int32_t u : x.moved) x.s.home[u] = x.s.pe[u];
+    for (const int32_t u : changes.vanished) state_.home[u] = state_.pe[u];
+    for (const int32_t u : state_.moved) state_.home[u] = state_.pe[u];
   }
 
  private:
   bool loads_agree(const Changes& changes) const {
-    std::unordered_map<int32_t, int64_t> expected = x.load_before;
+    std::unordered_map<int32_t, int64_t> expected = state_.load_before;
     const auto add = [&](int32_t p, int64_t load) {
       if (p >= 0) expected[p] += load;
     };
-    for (const auto& [u, load] : own_load_before_) add(x.s.home[u], -load), add(x.s.pe[u], x.s.load[u]);
-    for (const int32_t u : x.moved) {
+    for (const auto& [u, load] : own_load_before_)
+      add(state_.home[u], -load), add(state_.pe[u], state_.load[u]);
+    for (const int32_t u : state_.moved) {
       if (own_load_before_.contains(u)) continue;
-      add(x.s.home[u], -x.s.load[u]), add(x.s.pe[u], x.s.load[u]);
+      add(state_.home[u], -state_.load[u]), add(state_.pe[u], state_.load[u]);
     }
     for (const int32_t u : changes.vanished)
-      if (x.s.pe[u] >= 0) return false;
+      if (state_.pe[u] >= 0) return false;
     return std::all_of(expected.begin(), expected.end(),
-                       [&](const auto& each) { return x.s.pe_load[each.first] == each.second; });
+                       [&](const auto& each) { return state_.pe_load[each.first] == each.second; });
   }
 
   bool cost_agrees(const Changes& changes) {
-    const int64_t stamp = ++x.s.counter[kStamp];
-    for (const int32_t u : x.moved) x.s.mark[u] = stamp;
+    const int64_t stamp = ++state_.counter[kStamp];
+    for (const int32_t u : state_.moved) state_.mark[u] = stamp;
     int64_t cost = cost_before_;
     for (size_t i = 0; i < changes.u.size(); ++i) {
-      const int32_t p = x.s.home[changes.u[i]], q = x.s.home[changes.v[i]];
-      if (p >= 0 && q >= 0) cost += (changes.now[i] - changes.old[i]) * x.distance(p, q);
+      const int32_t p = state_.home[changes.u[i]], q = state_.home[changes.v[i]];
+      if (p >= 0 && q >= 0) cost += (changes.now[i] - changes.old[i]) * state_.distance(p, q);
     }
-    for (const int32_t u : x.moved)
-      x.neighbours(u, [&](int32_t v, int64_t w) {
-        if (x.s.mark[v] == stamp && v < u) return;
-        const int32_t p = x.s.home[u], q = x.s.home[v];
-        if (p >= 0 && q >= 0) cost -= w * x.distance(p, q);
-        cost += w * x.distance(x.s.pe[u], x.s.pe[v]);
+    for (const int32_t u : state_.moved)
+      state_.neighbours(u, [&](int32_t v, int64_t w) {
+        if (state_.mark[v] == stamp && v < u) return;
+        const int32_t p = state_.home[u], q = state_.home[v];
+        if (p >= 0 && q >= 0) cost -= w * state_.distance(p, q);
+        cost += w * state_.distance(state_.pe[u], state_.pe[v]);
       });
-    return cost == x.s.counter[kCost];
+    return cost == state_.counter[kCost];
   }
 
   // Applies the changes; returns the tasks that they touch.
   std::vector<int32_t> take_over(const Changes& changes) {
     std::vector<int32_t> touched;
     for (size_t i = 0; i < changes.u.size(); ++i) {
-      x.changed_pair(changes.u[i], changes.v[i], changes.old[i], changes.now[i]);
+      state_.changed_pair(changes.u[i], changes.v[i], changes.old[i], changes.now[i]);
       touched.push_back(changes.u[i]), touched.push_back(changes.v[i]);
     }
-    for (const int32_t u : changes.vanished) own_load_before_.try_emplace(u, x.s.load[u]);
-    for (const int32_t u : changes.loaded) own_load_before_.try_emplace(u, x.s.load[u]);
-    for (const int32_t u : changes.vanished) x.take(u), x.s.load[u] = 0;
+    for (const int32_t u : changes.vanished) own_load_before_.try_emplace(u, state_.load[u]);
+    for (const int32_t u : changes.loaded) own_load_before_.try_emplace(u, state_.load[u]);
+    for (const int32_t u : changes.vanished) state_.take(u), state_.load[u] = 0;
     for (size_t i = 0; i < changes.loaded.size(); ++i) {
-      x.set_load(changes.loaded[i], changes.load[i]);
+      state_.set_load(changes.loaded[i], changes.load[i]);
       touched.push_back(changes.loaded[i]);
     }
     waiting_.assign(changes.arrived.begin(), changes.arrived.end());
-    for (const int32_t p : changes.restored) x.s.usable[p] = 1, x.refresh(p);
+    for (const int32_t p : changes.restored) state_.usable[p] = 1, state_.refresh(p);
     for (const int32_t p : changes.lost) {
-      x.s.usable[p] = 0;
-      for (int list = 0; list < 2; ++list)
-        while (x.s.first[2 * p + list] >= 0) {
-          const int32_t u = x.s.first[2 * p + list];
-          x.take(u);
+      state_.usable[p] = 0;
+      for (const bool at_border : {false, true})
+        while (state_.first_task(p, at_border) >= 0) {
+          const int32_t u = state_.first_task(p, at_border);
+          state_.take(u);
           waiting_.push_back(u);
         }
-      x.refresh(p);
+      state_.refresh(p);
     }
-    if (changes.caps_changed) x.refresh_all();
+    if (changes.caps_changed) state_.refresh_all();
     return touched;
   }
 
@@ -126,7 +127,7 @@ class BatchUpdate {
     std::priority_queue<std::pair<int64_t, int32_t>> queue;
     const auto offer = [&](int32_t u) {
       int64_t weight = 0;
-      x.neighbours(u, [&](int32_t v, int64_t w) { weight += x.s.pe[v] >= 0 ? w : 0; });
+      state_.neighbours(u, [&](int32_t v, int64_t w) { weight += state_.pe[v] >= 0 ? w : 0; });
       queue.push({weight, -u});
     };
     for (const int32_t u : waiting_) offer(u);
@@ -134,11 +135,11 @@ class BatchUpdate {
     while (!queue.empty()) {
       const int32_t u = -queue.top().second;
       queue.pop();
-      if (x.s.pe[u] >= 0) continue;
-      x.put(u, chosen_pe(u));
+      if (state_.pe[u] >= 0) continue;
+      state_.put(u, chosen_pe(u));
       beside.clear();
-      x.neighbours(u, [&](int32_t v, int64_t) {
-        if (x.s.pe[v] < 0) beside.push_back(v);
+      state_.neighbours(u, [&](int32_t v, int64_t) {
+        if (state_.pe[v] < 0) beside.push_back(v);
       });
       for (const int32_t v : beside) offer(v);
     }
@@ -148,26 +149,26 @@ class BatchUpdate {
   // room cost less than a task that is far from its neighbours.
   int32_t chosen_pe(int32_t u) {
     std::vector<int32_t> near;
-    x.gather(u, near);
+    state_.gather(u, near);
     int32_t best = -1;
     int64_t least = 0;
     const auto consider = [&](int32_t q) {
-      if (!x.s.usable[q]) return;
-      const int64_t cost = x.cost_on(u, q, near);
-      const bool roomier = best >= 0 && cost == least && x.room(q) > x.room(best);
+      if (!state_.usable[q]) return;
+      const int64_t cost = state_.cost_on(u, q, near);
+      const bool roomier = best >= 0 && cost == least && state_.room(q) > state_.room(best);
       if (best < 0 || cost < least || roomier) best = q, least = cost;
     };
     for (const int32_t q : near) consider(q);
     if (best < 0) {
-      const auto q = static_cast<int32_t>(x.nearest_room(std::max(x.s.home[u], 0), x.s.load[u]));
-      best = q >= 0 ? q : x.roomiest();
+      const auto q = static_cast<int32_t>(state_.nearest_room(std::max(state_.home[u], 0), state_.load[u]));
+      best = q >= 0 ? q : state_.roomiest();
     }
-    x.count_work(static_cast<int64_t>(near.size()));
-    x.forget(near);
+    state_.count_work(static_cast<int64_t>(near.size()));
+    state_.forget(near);
     return best;
   }
 
-  Placement x;
+  Placement state_;
   const LocalSettings settings_;
   std::vector<int32_t> waiting_;
   int64_t cost_before_ = 0;

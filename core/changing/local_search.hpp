@@ -19,19 +19,19 @@ struct LocalSettings {
 
 class LocalSearch {
  public:
-  LocalSearch(Placement& placement, const LocalSettings& settings) : x(placement), settings_(settings) {}
+  LocalSearch(Placement& placement, const LocalSettings& settings) : state_(placement), settings_(settings) {}
 
   // Lowers J plus migration around some tasks, until nothing improves or the work is used up.
   void improve(std::vector<int32_t> tasks) {
-    const int64_t until = x.s.counter[kWork] + settings_.work;
+    const int64_t until = state_.counter[kWork] + settings_.work;
     for (int64_t round = 0; round < settings_.rounds && !tasks.empty(); ++round) {
       std::sort(tasks.begin(), tasks.end());
       tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
       std::vector<int32_t> again;
-      for (size_t i = 0; i < tasks.size() && x.s.counter[kWork] < until;) {
+      for (size_t i = 0; i < tasks.size() && state_.counter[kWork] < until;) {
         std::vector<int32_t> seeds;
         for (; i < tasks.size() && static_cast<int64_t>(seeds.size()) < settings_.seeds; ++i)
-          if (x.s.pe[tasks[i]] >= 0) seeds.push_back(tasks[i]);
+          if (state_.pe[tasks[i]] >= 0) seeds.push_back(tasks[i]);
         search(seeds, again);
       }
       tasks.swap(again);
@@ -51,41 +51,42 @@ class LocalSearch {
   static constexpr int32_t kBeside = 3;
 
   bool may_leave(int32_t u, int32_t q) const {
-    return !x.displaced(u, q) || x.displaced(u, x.s.pe[u]) ||
-           x.s.counter[kDisplaced] < settings_.most_displaced;
+    return !state_.displaced(u, q) || state_.displaced(u, state_.pe[u]) ||
+           state_.counter[kDisplaced] < settings_.most_displaced;
   }
 
   // Finds the best move of a task; with `full` also to PEs without room if that is better by itself.
   bool offer(int32_t u, bool full, Offer& best) {
-    const int32_t p = x.s.pe[u];
-    if (x.s.outer[u] == 0 && !x.displaced(u, p)) return false;
-    x.gather(u, near_);
+    const int32_t p = state_.pe[u];
+    if (state_.outer[u] == 0 && !state_.displaced(u, p)) return false;
+    state_.gather(u, near_);
     candidates_ = near_;
     if (static_cast<int64_t>(candidates_.size()) > kTargetsTried) {
       const auto heavier = [&](int32_t a, int32_t b) {
-        return x.s.weight_to[a] != x.s.weight_to[b] ? x.s.weight_to[a] > x.s.weight_to[b] : a < b;
+        return state_.weight_to[a] != state_.weight_to[b] ? state_.weight_to[a] > state_.weight_to[b] : a < b;
       };
       std::partial_sort(candidates_.begin(), candidates_.begin() + kTargetsTried, candidates_.end(), heavier);
       candidates_.resize(kTargetsTried);
     }
     if (settings_.keep_one == 0) add_pes_beside();
-    if (x.displaced(u, p)) candidates_.push_back(x.s.home[u]);
-    const int64_t here = x.cost_on(u, p, near_);
+    if (state_.displaced(u, p)) candidates_.push_back(state_.home[u]);
+    const int64_t here = state_.cost_on(u, p, near_);
     bool found = false;
-    const bool stays = settings_.keep_one != 0 && x.s.held[p] == 1;  // unless another one comes for it
+    const bool stays = settings_.keep_one != 0 && state_.held[p] == 1;  // unless another one comes for it
     for (const int32_t q : candidates_) {
-      if (q == p || !x.s.usable[q] || !may_leave(u, q)) continue;
-      const bool lacks_room = x.room(q) < x.s.load[u];
+      if (q == p || !state_.usable[q] || !may_leave(u, q)) continue;
+      const bool lacks_room = state_.room(q) < state_.load[u];
       if (lacks_room ? !full : stays) continue;
-      const int64_t change = x.cost_on(u, q, near_) - here;
+      const int64_t change = state_.cost_on(u, q, near_) - here;
       if (lacks_room && change >= 0) continue;
-      const bool better = !found || change < best.change ||
-                          (change == best.change && (x.room(q) > x.room(best.target) ||
-                                                     (x.room(q) == x.room(best.target) && q < best.target)));
+      const bool better =
+          !found || change < best.change ||
+          (change == best.change && (state_.room(q) > state_.room(best.target) ||
+                                     (state_.room(q) == state_.room(best.target) && q < best.target)));
       if (better) best = {change, u, q, lacks_room}, found = true;
     }
-    x.count_work(static_cast<int64_t>(candidates_.size()));
-    x.forget(near_);
+    state_.count_work(static_cast<int64_t>(candidates_.size()));
+    state_.forget(near_);
     return found;
   }
 
@@ -95,53 +96,55 @@ class LocalSearch {
     const size_t given = candidates_.size();
     for (size_t i = 0; i < given; ++i)
       for (int32_t q = candidates_[i] - kBeside; q <= candidates_[i] + kBeside; ++q)
-        if (q >= 0 && q < x.k() && q != candidates_[i]) candidates_.push_back(q);
+        if (q >= 0 && q < state_.k() && q != candidates_[i]) candidates_.push_back(q);
     std::sort(candidates_.begin(), candidates_.end());
     candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
   }
 
-  bool locked(int32_t u) const { return x.s.mark[u] == stamp_; }
+  bool locked(int32_t u) const { return state_.mark[u] == stamp_; }
 
   // Returns the task of `q` whose move to the PE of u, while u moves to q, changes the cost least; -1 if none
   // fits.
   int32_t partner(int32_t u, int32_t q, int64_t& change) {
-    const int32_t p = x.s.pe[u];
-    const int64_t own = x.s.load[u];
+    const int32_t p = state_.pe[u];
+    const int64_t own = state_.load[u];
     int32_t best = -1;
     const auto consider = [&](int32_t v, int64_t between) {
-      if (v == u || locked(v) || x.s.pe[v] != q || !may_leave(v, p)) return;
-      if (x.room(q) + x.s.load[v] < own || x.room(p) + own < x.s.load[v]) return;
-      x.gather(v, near_);
-      const int64_t d = x.cost_on(v, p, near_) - x.cost_on(v, q, near_) + 2 * between * x.distance(p, q);
-      x.forget(near_);
+      if (v == u || locked(v) || state_.pe[v] != q || !may_leave(v, p)) return;
+      if (state_.room(q) + state_.load[v] < own || state_.room(p) + own < state_.load[v]) return;
+      state_.gather(v, near_);
+      const int64_t d =
+          state_.cost_on(v, p, near_) - state_.cost_on(v, q, near_) + 2 * between * state_.distance(p, q);
+      state_.forget(near_);
       if (best < 0 || d < change || (d == change && v < best)) best = v, change = d;
     };
     std::vector<std::pair<int32_t, int64_t>> beside;
-    x.neighbours(u, [&](int32_t v, int64_t w) {
-      if (x.s.pe[v] == q && static_cast<int64_t>(beside.size()) < kPartnersTried) beside.push_back({v, w});
+    state_.neighbours(u, [&](int32_t v, int64_t w) {
+      if (state_.pe[v] == q && static_cast<int64_t>(beside.size()) < kPartnersTried) beside.push_back({v, w});
     });
     for (const auto& [v, w] : beside) consider(v, w);
     int64_t tried = 0;
-    for (int list = 1; list >= 0; --list)
-      for (int32_t v = x.s.first[2 * q + list]; v >= 0 && tried < kPartnersTried; v = x.s.next[v], ++tried) {
+    for (const bool at_border : {true, false})
+      for (int32_t v = state_.first_task(q, at_border); v >= 0 && tried < kPartnersTried;
+           v = state_.next[v], ++tried) {
         bool known = false;
         for (const auto& [t, w] : beside) known |= t == v;
         if (!known && rows_apart(u, v)) consider(v, 0);
       }
     return best;
   }
-  bool rows_apart(int32_t u, int32_t v) const { return x.rows.find(u, v) < 0; }
+  bool rows_apart(int32_t u, int32_t v) const { return state_.rows.find(u, v) < 0; }
 
   void apply(int32_t u, int32_t q) {
-    log_.push_back({u, x.s.pe[u]});
-    x.move(u, q);
-    x.s.mark[u] = stamp_;
+    log_.push_back({u, state_.pe[u]});
+    state_.move(u, q);
+    state_.mark[u] = stamp_;
   }
 
   void offer_neighbours(int32_t u) {
     std::vector<int32_t> beside;
-    x.neighbours(u, [&](int32_t v, int64_t) {
-      if (x.s.pe[v] >= 0 && !locked(v)) beside.push_back(v);
+    state_.neighbours(u, [&](int32_t v, int64_t) {
+      if (state_.pe[v] >= 0 && !locked(v)) beside.push_back(v);
     });
     if (beside.size() > 64) beside.resize(64);
     for (const int32_t v : beside) push(v, true);
@@ -152,7 +155,7 @@ class LocalSearch {
   }
 
   void search(const std::vector<int32_t>& seeds, std::vector<int32_t>& again) {
-    stamp_ = ++x.s.counter[kStamp];
+    stamp_ = ++state_.counter[kStamp];
     heap_ = {};
     log_.clear();
     for (const int32_t u : seeds) push(u, true);
@@ -167,7 +170,7 @@ class LocalSearch {
         heap_.push(fresh);  // what was known when it was offered no longer holds
         continue;
       }
-      const int32_t u = fresh.task, from = x.s.pe[u];
+      const int32_t u = fresh.task, from = state_.pe[u];
       if (fresh.full) {
         int64_t back = 0;
         const int32_t v = partner(u, fresh.target, back);
@@ -190,20 +193,21 @@ class LocalSearch {
       }
     }
     while (log_.size() > kept) {
-      x.move(log_.back().first, log_.back().second);
+      state_.move(log_.back().first, log_.back().second);
       log_.pop_back();
     }
     for (const auto& [u, from] : log_) {
       again.push_back(u);
-      x.neighbours(u, [&](int32_t v, int64_t) { again.push_back(v); });
+      state_.neighbours(u, [&](int32_t v, int64_t) { again.push_back(v); });
     }
   }
   bool both_may_leave(int32_t u, int32_t q, int32_t v, int32_t p) const {
-    const int more = (x.displaced(u, q) && !x.displaced(u, p)) + (x.displaced(v, p) && !x.displaced(v, q));
-    return more == 0 || x.s.counter[kDisplaced] + more <= settings_.most_displaced;
+    const int more = (state_.displaced(u, q) && !state_.displaced(u, p)) +
+                     (state_.displaced(v, p) && !state_.displaced(v, q));
+    return more == 0 || state_.counter[kDisplaced] + more <= settings_.most_displaced;
   }
 
-  Placement& x;
+  Placement& state_;
   const LocalSettings settings_;
   int64_t stamp_ = 0;
   std::vector<int32_t> near_, candidates_;

@@ -27,71 +27,60 @@ struct PlacementArrays {
   Out<int64_t> counter;
 };
 
-class Placement {
+class Placement : public PlacementArrays {
  public:
   static constexpr int64_t kNoRoom = -(int64_t{1} << 62);
 
   Placement(const ArcRows& rows, const PlacementArrays& state, const AnyDistance& distance)
-      : rows(rows), s(state), distance(distance), leaves_(static_cast<int64_t>(state.most.size()) / 2) {}
+      : PlacementArrays(state), rows(rows), distance(distance), leaves_(std::ssize(most) / 2) {}
 
   const ArcRows rows;
-  const PlacementArrays s;
   const AnyDistance distance;
   int64_t price = 0;
   std::vector<int32_t> moved;  // tasks that got another PE, some more than once
   std::unordered_map<int32_t, int64_t> load_before;  // load of each PE before the first change of it
 
-  int64_t k() const { return static_cast<int64_t>(s.held.size()); }
-  int64_t room(int64_t p) const { return s.most[leaves_ + p] + s.counter[kShift]; }
-  int64_t most_room() const { return s.most[1] + s.counter[kShift]; }
-  bool any_overloaded() const { return s.least[1] + s.counter[kShift] < 0; }
-  bool overloaded(int64_t p) const { return s.least[leaves_ + p] + s.counter[kShift] < 0; }
-  void count_work(int64_t arcs) const { s.counter[kWork] += arcs; }
+  int64_t k() const { return static_cast<int64_t>(held.size()); }
+  int64_t room(int64_t p) const { return most[leaves_ + p] + counter[kShift]; }
+  int64_t most_room() const { return most[1] + counter[kShift]; }
+  bool any_overloaded() const { return least[1] + counter[kShift] < 0; }
+  bool overloaded(int64_t p) const { return least[leaves_ + p] + counter[kShift] < 0; }
+  void count_work(int64_t arcs) const { counter[kWork] += arcs; }
 
   // Returns the first overloaded PE; there must be one.
   int64_t first_overloaded() const {
     int64_t i = 1;
-    while (i < leaves_) i = s.least[2 * i] + s.counter[kShift] < 0 ? 2 * i : 2 * i + 1;
+    while (i < leaves_) i = least[2 * i] + counter[kShift] < 0 ? 2 * i : 2 * i + 1;
     return i - leaves_;
   }
 
-  // Returns the nearest PE with room for w to PE p among the roomiest of each part of the tree of PEs.
+  // Returns the nearest PE with room for w to PE p among the roomiest of each part of the tree of PEs, -1
+  // if no PE has room.
   int64_t nearest_room(int32_t p, int64_t w) const {
     // Walking up from p's leaf, the first subtree that has room holds PEs with near numbers.
     int64_t i = leaves_ + p;
-    while (i > 1 && s.most[i] + s.counter[kShift] < w) i /= 2;
-    if (s.most[i] + s.counter[kShift] < w) return -1;
-    while (i < leaves_) i = s.most[2 * i] >= s.most[2 * i + 1] ? 2 * i : 2 * i + 1;
-    return i - leaves_;
+    while (i > 1 && most[i] + counter[kShift] < w) i /= 2;
+    return most[i] + counter[kShift] < w ? -1 : roomiest(i);
   }
-
-  int32_t roomiest() const {
-    int64_t i = 1;
-    while (i < leaves_) i = s.most[2 * i] >= s.most[2 * i + 1] ? 2 * i : 2 * i + 1;
+  // Returns the PE with most room below a node of the tree.
+  int32_t roomiest(int64_t i = 1) const {
+    while (i < leaves_) i = most[2 * i] >= most[2 * i + 1] ? 2 * i : 2 * i + 1;
     return static_cast<int32_t>(i - leaves_);
   }
 
-  // Recomputes what the trees say about a PE.
+  // Recomputes what the trees say about a PE, and about all.
   void refresh(int64_t p) const {
-    int64_t i = leaves_ + p;
-    s.most[i] = s.usable[p] ? s.cap[p] - s.pe_load[p] : kNoRoom;
-    s.least[i] = s.usable[p] && s.held[p] > 1 ? s.most[i] : -kNoRoom;
-    for (i /= 2; i > 0; i /= 2) {
-      s.most[i] = std::max(s.most[2 * i], s.most[2 * i + 1]);
-      s.least[i] = std::min(s.least[2 * i], s.least[2 * i + 1]);
-    }
+    set_leaf(p);
+    for (int64_t i = (leaves_ + p) / 2; i > 0; i /= 2) combine(i);
   }
   void refresh_all() const {
-    for (int64_t p = 0; p < k(); ++p) {
-      s.most[leaves_ + p] = s.usable[p] ? s.cap[p] - s.pe_load[p] : kNoRoom;
-      s.least[leaves_ + p] = s.usable[p] && s.held[p] > 1 ? s.most[leaves_ + p] : -kNoRoom;
-    }
-    for (int64_t i = leaves_ - 1; i > 0; --i) {
-      s.most[i] = std::max(s.most[2 * i], s.most[2 * i + 1]);
-      s.least[i] = std::min(s.least[2 * i], s.least[2 * i + 1]);
-    }
+    for (int64_t p = 0; p < k(); ++p) set_leaf(p);
+    for (int64_t i = leaves_ - 1; i > 0; --i) combine(i);
     count_work(k());
   }
+
+  // The first task of a PE, with or without neighbours on other PEs; -1 if there is none.
+  int32_t first_task(int32_t p, bool at_border) const { return first[2 * p + at_border]; }
 
   template <class Visit> void neighbours(int32_t u, Visit visit) const {
     const int64_t begin = rows.start[u], end = begin + rows.count[u];
@@ -99,41 +88,41 @@ class Placement {
     for (int64_t a = begin; a < end; ++a) visit(rows.target[a], rows.weight[a]);
   }
 
-  bool displaced(int32_t u, int32_t p) const { return s.home[u] >= 0 && p >= 0 && p != s.home[u]; }
+  bool displaced(int32_t u, int32_t p) const { return home[u] >= 0 && p >= 0 && p != home[u]; }
 
   // Takes a task from its PE; its arcs then cost nothing.
   void take(int32_t u) {
-    const int32_t p = s.pe[u];
+    const int32_t p = pe[u];
     neighbours(u, [&](int32_t v, int64_t w) {
-      const int32_t r = s.pe[v];
+      const int32_t r = pe[v];
       if (r < 0) return;
-      s.counter[kCost] -= w * distance(p, r);
+      counter[kCost] -= w * distance(p, r);
       if (r != p) change_outer(v, -1);
     });
-    s.counter[kDisplaced] -= displaced(u, p);
+    counter[kDisplaced] -= displaced(u, p);
     unlink(u);
-    s.outer[u] = 0;
-    s.pe[u] = -1;
-    change_load(p, -s.load[u]);
-    --s.held[p];
+    outer[u] = 0;
+    pe[u] = -1;
+    change_load(p, -load[u]);
+    --held[p];
     refresh(p);
   }
 
   // Gives a task that has no PE one.
   void put(int32_t u, int32_t q) {
-    int32_t outer = 0;
+    int32_t elsewhere = 0;
     neighbours(u, [&](int32_t v, int64_t w) {
-      const int32_t r = s.pe[v];
+      const int32_t r = pe[v];
       if (r < 0) return;
-      s.counter[kCost] += w * distance(q, r);
-      if (r != q) ++outer, change_outer(v, 1);
+      counter[kCost] += w * distance(q, r);
+      if (r != q) ++elsewhere, change_outer(v, 1);
     });
-    s.outer[u] = outer;
-    s.pe[u] = q;
+    outer[u] = elsewhere;
+    pe[u] = q;
     link(u);
-    change_load(q, s.load[u]);
-    ++s.held[q];
-    s.counter[kDisplaced] += displaced(u, q);
+    change_load(q, load[u]);
+    ++held[q];
+    counter[kDisplaced] += displaced(u, q);
     refresh(q);
     moved.push_back(u);
   }
@@ -142,64 +131,72 @@ class Placement {
 
   // Accounts for an arc pair whose weight changed from `old` to `now` while its tasks stayed.
   void changed_pair(int32_t u, int32_t v, int64_t old, int64_t now) {
-    const int32_t p = s.pe[u], q = s.pe[v];
+    const int32_t p = pe[u], q = pe[v];
     if (p < 0 || q < 0) return;
-    s.counter[kCost] += (now - old) * distance(p, q);
+    counter[kCost] += (now - old) * distance(p, q);
     const int difference = (now > 0) - (old > 0);
     if (p != q && difference != 0) change_outer(u, difference), change_outer(v, difference);
   }
 
-  void set_load(int32_t u, int64_t load) {
-    const int64_t difference = load - s.load[u];
-    s.load[u] = load;
-    if (s.pe[u] < 0) return;
-    change_load(s.pe[u], difference);
-    refresh(s.pe[u]);
+  void set_load(int32_t u, int64_t now) {
+    const int64_t difference = now - load[u];
+    load[u] = now;
+    if (pe[u] < 0) return;
+    change_load(pe[u], difference);
+    refresh(pe[u]);
   }
 
   // Collects the weight between u and every PE in `near`; `forget` has to follow.
   void gather(int32_t u, std::vector<int32_t>& near) const {
     near.clear();
     neighbours(u, [&](int32_t v, int64_t w) {
-      const int32_t r = s.pe[v];
+      const int32_t r = pe[v];
       if (r < 0) return;
-      if (s.weight_to[r] == 0) near.push_back(r);
-      s.weight_to[r] += w;
+      if (weight_to[r] == 0) near.push_back(r);
+      weight_to[r] += w;
     });
   }
   void forget(const std::vector<int32_t>& near) const {
-    for (const int32_t r : near) s.weight_to[r] = 0;
+    for (const int32_t r : near) weight_to[r] = 0;
   }
 
   // What the gathered task costs on PE q, with the price of migration.
   int64_t cost_on(int32_t u, int32_t q, const std::vector<int32_t>& near) const {
-    return (displaced(u, q) ? price : 0) + distance.weighted_sum(q, near, s.weight_to.data());
+    return (displaced(u, q) ? price : 0) + distance.weighted_sum(q, near, weight_to.data());
   }
 
  private:
-  void change_load(int32_t p, int64_t difference) {
-    load_before.try_emplace(p, s.pe_load[p]);
-    s.pe_load[p] += difference;
+  void set_leaf(int64_t p) const {
+    most[leaves_ + p] = usable[p] ? cap[p] - pe_load[p] : kNoRoom;
+    least[leaves_ + p] = usable[p] && held[p] > 1 ? most[leaves_ + p] : -kNoRoom;
   }
-  int32_t& head(int32_t u) const { return s.first[2 * s.pe[u] + (s.outer[u] > 0)]; }
+  void combine(int64_t i) const {
+    most[i] = std::max(most[2 * i], most[2 * i + 1]);
+    least[i] = std::min(least[2 * i], least[2 * i + 1]);
+  }
+  void change_load(int32_t p, int64_t difference) {
+    load_before.try_emplace(p, pe_load[p]);
+    pe_load[p] += difference;
+  }
+  int32_t& head(int32_t u) const { return first[2 * pe[u] + (outer[u] > 0)]; }
   void link(int32_t u) const {
     int32_t& list = head(u);
-    s.next[u] = list, s.previous[u] = -1;
-    if (list >= 0) s.previous[list] = u;
+    next[u] = list, previous[u] = -1;
+    if (list >= 0) previous[list] = u;
     list = u;
   }
   void unlink(int32_t u) const {
-    if (s.previous[u] >= 0) {
-      s.next[s.previous[u]] = s.next[u];
+    if (previous[u] >= 0) {
+      next[previous[u]] = next[u];
     } else {
-      head(u) = s.next[u];
+      head(u) = next[u];
     }
-    if (s.next[u] >= 0) s.previous[s.next[u]] = s.previous[u];
+    if (next[u] >= 0) previous[next[u]] = previous[u];
   }
   void change_outer(int32_t v, int difference) const {
-    const bool changes_list = (s.outer[v] > 0) != (s.outer[v] + difference > 0);
+    const bool changes_list = (outer[v] > 0) != (outer[v] + difference > 0);
     if (changes_list) unlink(v);
-    s.outer[v] += difference;
+    outer[v] += difference;
     if (changes_list) link(v);
   }
 

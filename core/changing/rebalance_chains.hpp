@@ -8,15 +8,15 @@ namespace hopbytes {
 
 class RebalanceChains {
  public:
-  explicit RebalanceChains(Placement& placement) : x(placement) {}
+  explicit RebalanceChains(Placement& placement) : state_(placement) {}
 
   // Moves tasks until every PE complies or nothing helps.
   void run() {
-    if (!x.any_overloaded()) return;
-    slot_.assign(x.k(), -1);
-    x.count_work(x.k());
-    for (int64_t left = overload_limit(); left > 0 && x.any_overloaded(); --left) {
-      const auto p = static_cast<int32_t>(x.first_overloaded());
+    if (!state_.any_overloaded()) return;
+    slot_.assign(state_.k(), -1);
+    state_.count_work(state_.k());
+    for (int64_t left = overload_limit(); left > 0 && state_.any_overloaded(); --left) {
+      const auto p = static_cast<int32_t>(state_.first_overloaded());
       if (!chain(p) && !far_move(p)) return;
     }
   }
@@ -33,8 +33,8 @@ class RebalanceChains {
   // cycle.
   int64_t overload_limit() const {
     int64_t tasks = 0;
-    for (int64_t p = 0; p < x.k(); ++p)
-      if (x.overloaded(p)) tasks += x.s.held[p];
+    for (int64_t p = 0; p < state_.k(); ++p)
+      if (state_.overloaded(p)) tasks += state_.held[p];
     return 4 * tasks;
   }
 
@@ -53,7 +53,7 @@ class RebalanceChains {
       queue_.pop();
       if (reached_[at].done || cost != reached_[at].cost) continue;
       reached_[at].done = true;
-      if (at > 0 && x.room(reached_[at].pe) >= x.s.load[reached_[at].task]) {
+      if (at > 0 && state_.room(reached_[at].pe) >= state_.load[reached_[at].task]) {
         end = at;
         break;
       }
@@ -62,24 +62,25 @@ class RebalanceChains {
     }
     for (const Reached& each : reached_) slot_[each.pe] = -1;
     if (end < 0) return false;
-    for (int32_t at = end; at > 0; at = reached_[at].from) x.move(reached_[at].task, reached_[at].pe);
+    for (int32_t at = end; at > 0; at = reached_[at].from) state_.move(reached_[at].task, reached_[at].pe);
     return true;
   }
 
   void expand(int32_t at) {
     const int32_t p = reached_[at].pe;
-    const int64_t needed = at == 0 ? 1 : x.s.load[reached_[at].task] - std::max<int64_t>(x.room(p), 0);
+    const int64_t needed =
+        at == 0 ? 1 : state_.load[reached_[at].task] - std::max<int64_t>(state_.room(p), 0);
     int64_t tried = 0;
-    for (int32_t u = x.s.first[2 * p + 1]; u >= 0 && tried < kTasksTried; u = x.s.next[u], ++tried) {
-      if (x.s.load[u] < needed) continue;
-      x.gather(u, near_);
-      const int64_t here = x.cost_on(u, p, near_);
+    for (int32_t u = state_.first_task(p, true); u >= 0 && tried < kTasksTried; u = state_.next[u], ++tried) {
+      if (state_.load[u] < needed) continue;
+      state_.gather(u, near_);
+      const int64_t here = state_.cost_on(u, p, near_);
       for (const int32_t q : near_) {
-        if (q == p || !x.s.usable[q]) continue;
-        const int64_t cost = reached_[at].cost + std::max<int64_t>(x.cost_on(u, q, near_) - here, 0) + 1;
+        if (q == p || !state_.usable[q]) continue;
+        const int64_t cost = reached_[at].cost + std::max<int64_t>(state_.cost_on(u, q, near_) - here, 0) + 1;
         reach(q, at, u, cost);
       }
-      x.forget(near_);
+      state_.forget(near_);
     }
   }
 
@@ -99,21 +100,22 @@ class RebalanceChains {
   bool far_move(int32_t p) {
     int32_t best = -1, target = -1;
     int64_t least = 0, tried = 0;
-    for (int list = 1; list >= 0; --list)
-      for (int32_t u = x.s.first[2 * p + list]; u >= 0 && tried < kTasksTried; u = x.s.next[u], ++tried) {
-        if (x.s.load[u] == 0) continue;
-        const auto q = static_cast<int32_t>(x.nearest_room(p, x.s.load[u]));
+    for (const bool at_border : {true, false})
+      for (int32_t u = state_.first_task(p, at_border); u >= 0 && tried < kTasksTried;
+           u = state_.next[u], ++tried) {
+        if (state_.load[u] == 0) continue;
+        const auto q = static_cast<int32_t>(state_.nearest_room(p, state_.load[u]));
         if (q < 0) continue;
-        x.gather(u, near_);
-        const int64_t loss = x.cost_on(u, q, near_) - x.cost_on(u, p, near_);
-        x.forget(near_);
+        state_.gather(u, near_);
+        const int64_t loss = state_.cost_on(u, q, near_) - state_.cost_on(u, p, near_);
+        state_.forget(near_);
         if (best < 0 || loss < least) best = u, target = q, least = loss;
       }
-    if (best >= 0) x.move(best, target);
+    if (best >= 0) state_.move(best, target);
     return best >= 0;
   }
 
-  Placement& x;
+  Placement& state_;
   std::vector<int32_t> slot_, near_;
   std::vector<Reached> reached_;
   using Entry = std::pair<int64_t, int32_t>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "graph/any_distance.hpp"
@@ -88,5 +89,8 @@ class NearestByScan {
   AnyDistance distance_;
   int64_t k_;
 };
+
+// Returns the nearest PE with room for w to a PE, -1 if there is none.
+using Nearest = std::function<int64_t(const RoomTree& room, int64_t pe, int64_t w)>;
 
 }  // namespace hopbytes

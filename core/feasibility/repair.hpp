@@ -9,9 +9,8 @@
 #include "graph/csr.hpp"
 #include "graph/any_distance.hpp"
 #include "feasibility/donors.hpp"
-#include "feasibility/near_pes.hpp"
 #include "feasibility/nearest.hpp"
-#include "feasibility/task_lists.hpp"
+#include "feasibility/tasks.hpp"
 #include "graph/linear_cost.hpp"
 
 namespace hopbytes {
@@ -23,17 +22,16 @@ struct RepairResult {
   int64_t pes_compared = 0;  // PEs that were considered for a task, or as donors for an empty PE
 };
 
-template <class Nearest> class Repair {
+class Repair {
  public:
   Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity,
-         const AnyDistance& distance, Nearest nearest, const Control& control,
-         const LinearCost* linear_cost = nullptr)
+         const AnyDistance& distance, Nearest nearest, const Control& control, const LinearCost* linear_cost)
       : g_(graph),
         linear_cost_(linear_cost),
         load_(load),
         pe_(pe),
         distance_(distance),
-        nearest_(nearest),
+        nearest_(std::move(nearest)),
         control_(control),
         k_(static_cast<int64_t>(capacity.size())),
         room_(room_per_pe(capacity)),

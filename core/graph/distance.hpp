@@ -36,6 +36,23 @@ struct TableDistance {
 // dimension the ring length (twice the size for a dimension without wrap-around); then per PE its coordinates
 // or its row in the table as int32, then the table as uint16, each padded to whole int64.
 struct NetworkDistance {
+  // They lie in an array of int64: the compiler must not assume that they are apart from it.
+  using Place32 [[gnu::may_alias]] = int32_t;
+  using Hops16 [[gnu::may_alias]] = uint16_t;
+
+  // Returns whether an array has the length that its numbers ask for, and rows inside the table.
+  static bool fits(std::span<const int64_t> packed, size_t k) {
+    const auto size = std::ssize(packed), pes = static_cast<int64_t>(k);
+    constexpr int64_t head = 6 + 65, most = 1 << 20;  // most: without overflow below
+    if (size < head || packed[0] < 0 || packed[0] > most || packed[5] < 0 || packed[5] > most) return false;
+    const int64_t dimensions = packed[0], nodes = packed[5];
+    const int64_t places = (pes * std::max<int64_t>(dimensions, 1) + 1) / 2;
+    if (size < head + dimensions + places + (dimensions == 0 ? (nodes * nodes + 3) / 4 : 0)) return false;
+    const auto* place = reinterpret_cast<const Place32*>(packed.data() + head);
+    return dimensions > 0 ||
+           std::all_of(place, place + pes, [&](int32_t row) { return row >= 0 && row < nodes; });
+  }
+
   NetworkDistance(const uint64_t* labels, std::span<const int64_t> packed, int64_t k)
       : label(labels),
         within_node_cost(packed.data() + 6),
@@ -46,8 +63,8 @@ struct NetworkDistance {
         nodes(packed[5]),
         within_node_bits(static_cast<int>(packed[3])) {
     const int64_t* places = ring_length + dimensions;
-    place = reinterpret_cast<const int32_t*>(places);
-    hops = reinterpret_cast<const uint16_t*>(places + (k * std::max<int64_t>(dimensions, 1) + 1) / 2);
+    place = reinterpret_cast<const Place32*>(places);
+    hops = reinterpret_cast<const Hops16*>(places + (k * std::max<int64_t>(dimensions, 1) + 1) / 2);
     packs = dimensions > 0 && dimensions <= most_packed;
     for (int64_t d = 0; d < dimensions; ++d) {
       packs = packs && ring_length[d] < 0x8000;
@@ -97,8 +114,8 @@ struct NetworkDistance {
     if (dimensions == 0) {
       length = hops[place[a] * nodes + place[b]];
     } else {
-      const int32_t* from = place + a * dimensions;
-      const int32_t* to = place + b * dimensions;
+      const Place32* from = place + a * dimensions;
+      const Place32* to = place + b * dimensions;
       for (int64_t d = 0; d < dimensions; ++d) {
         const int64_t apart = from[d] < to[d] ? to[d] - from[d] : from[d] - to[d];
         length += std::min(apart, ring_length[d] - apart);
@@ -110,8 +127,8 @@ struct NetworkDistance {
   const uint64_t* label;
   const int64_t* within_node_cost;
   const int64_t* ring_length;
-  const int32_t* place;
-  const uint16_t* hops;
+  const Place32* place;
+  const Hops16* hops;
   int64_t dimensions, per_hop, least, nodes;
   uint64_t rings = 0;  // the ring lengths in 16 bits each if `packs`
   int within_node_bits;

@@ -88,8 +88,9 @@ inline int64_t most_arcs_of_range(const GraphShape& g, int64_t step) {
 // Returns whether nearly all vertices have the largest degree, as in a lattice. The least cuts of a lattice
 // are straight, along axes that its coarse graphs no longer show.
 inline bool is_lattice_like(const GraphShape& g) {
+  const int64_t most = 11 * g.arcs() / std::max<int64_t>(1, 10 * g.n);  // a product of both could overflow
   for (int64_t v = 0; v < g.n; ++v)
-    if (10 * g.degree(v) * g.n > 11 * g.arcs()) return false;
+    if (g.degree(v) > most) return false;
   return true;
 }
 

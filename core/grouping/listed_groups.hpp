@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "grouping/best_grouping.hpp"
+#include "util/parallel.hpp"
+#include "util/team.hpp"
 
 namespace hopbytes {
 
@@ -21,11 +23,18 @@ inline int64_t choose(int64_t n, int64_t k, int64_t limit) {
 }
 
 // Lists all groups of `arity` out of p objects, sorted by the weight that leaves them, and selects greedy
-// independent sets.
+// independent sets. The threads of a team share the groups to evaluate, and the first groups of greedy sets.
 class ListedGroups {
  public:
-  ListedGroups(const Csr& graph, int64_t arity, BestGrouping& best)
-      : p_(graph.n()), k_(arity), best_(best), weight_(p_ * p_, 0), degree_(p_, 0), of_(p_), used_(p_) {
+  ListedGroups(const Csr& graph, int64_t arity, BestGrouping& best, Team& team)
+      : p_(graph.n()),
+        k_(arity),
+        best_(best),
+        team_(team),
+        weight_(p_ * p_, 0),
+        degree_(p_, 0),
+        of_(p_),
+        used_(p_) {
     for (int64_t v = 0; v < p_; ++v)
       for (int64_t e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
         weight_[v * p_ + graph.target[e]] = static_cast<uint64_t>(graph.w(e));
@@ -39,9 +48,12 @@ class ListedGroups {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
-    const size_t starts = std::min<size_t>(kStarts, order.size());
-    for (size_t start = 0; start < starts; ++start)
-      take(greedy(order, order[start]), Grouping::smallest_first);
+    std::vector<std::vector<int64_t>> found(std::min<size_t>(kStarts, order.size()));
+    parallel_for(std::ssize(found), team_, [&](int64_t start) {
+      std::vector<char> used(p_, 0);
+      found[start] = greedy(order, order[start], used);
+    });
+    for (const auto& groups : found) take(groups, Grouping::smallest_first);
     largest_last(order);
     by_weighted_degree(order);
   }
@@ -49,45 +61,55 @@ class ListedGroups {
  private:
   static constexpr size_t kStarts = 10;
   static constexpr int64_t kSteps = 100'000;
+  static constexpr int64_t kStep = 1024;  // groups that a thread evaluates in a row
 
+  // The groups of each first member have a range of their own, in lexicographic order.
   void list() {
-    std::vector<int32_t> group(k_);
-    std::vector<uint64_t> value(k_ + 1, 0);  // the weight that leaves the first members
-    const auto extend = [&](const auto& self, int64_t depth, int64_t from) -> void {
-      if (depth == k_) {
-        members_.insert(members_.end(), group.begin(), group.end());
-        leaving_.push_back(value[k_]);
-        return;
-      }
-      for (int64_t v = from; v <= p_ - (k_ - depth); ++v) {
-        uint64_t change = degree_[v];
-        for (int64_t i = 0; i < depth; ++i) change -= 2 * weight_[v * p_ + group[i]];
-        group[depth] = static_cast<int32_t>(v);
-        value[depth + 1] = value[depth] + change;
-        self(self, depth + 1, v + 1);
-      }
-    };
-    extend(extend, 0, 0);
+    std::vector<int64_t> begin(p_ + 1, 0);
+    for (int64_t v = 0; v < p_; ++v) begin[v + 1] = begin[v] + choose(p_ - v - 1, k_ - 1, INT64_MAX - 1);
+    leaving_.resize(begin[p_]);
+    members_.resize(begin[p_] * k_);
+    parallel_for(p_, team_, [&](int64_t first) {
+      std::vector<int32_t> group(k_);
+      std::vector<uint64_t> value(k_ + 1, 0);  // the weight that leaves the first members
+      int64_t at = begin[first];
+      const auto extend = [&](const auto& self, int64_t depth, int64_t from, int64_t end) -> void {
+        if (depth == k_) {
+          std::copy(group.begin(), group.end(), members_.begin() + at * k_);
+          leaving_[at++] = value[k_];
+          return;
+        }
+        for (int64_t v = from; v < end; ++v) {
+          uint64_t change = degree_[v];
+          for (int64_t i = 0; i < depth; ++i) change -= 2 * weight_[v * p_ + group[i]];
+          group[depth] = static_cast<int32_t>(v);
+          value[depth + 1] = value[depth] + change;
+          self(self, depth + 1, v + 1, p_ - (k_ - depth) + 2);
+        }
+      };
+      if (first <= p_ - k_) extend(extend, 0, first, first + 1);
+    });
   }
 
   In<int32_t> members(int64_t group) const { return {members_.data() + group * k_, static_cast<size_t>(k_)}; }
-  bool free(int64_t group) const {
+  bool free(int64_t group, const std::vector<char>& used) const {
     for (int32_t v : members(group))
-      if (used_[v]) return false;
+      if (used[v]) return false;
     return true;
   }
-  void mark(int64_t group, char used) {
-    for (int32_t v : members(group)) used_[v] = used;
+  void mark(int64_t group, std::vector<char>& used, char value) const {
+    for (int32_t v : members(group)) used[v] = value;
   }
 
   // Takes the first group, then every group in `order` that is disjoint from those taken.
-  std::vector<int64_t> greedy(const std::vector<int64_t>& order, int64_t first) {
-    std::fill(used_.begin(), used_.end(), 0);
+  std::vector<int64_t> greedy(const std::vector<int64_t>& order, int64_t first,
+                              std::vector<char>& used) const {
+    std::fill(used.begin(), used.end(), 0);
     std::vector<int64_t> taken{first};
-    mark(first, 1);
+    mark(first, used, 1);
     for (size_t i = 0; i < order.size() && static_cast<int64_t>(taken.size()) < p_ / k_; ++i)
-      if (free(order[i])) {
-        mark(order[i], 1);
+      if (free(order[i], used)) {
+        mark(order[i], used, 1);
         taken.push_back(order[i]);
       }
     return taken;
@@ -113,7 +135,7 @@ class ListedGroups {
       for (int64_t group : groups) largest = std::max(largest, rank[group]);
       return largest;
     };
-    std::vector<int64_t> found = greedy(order, order[0]), trial;
+    std::vector<int64_t> found = greedy(order, order[0], used_), trial;
     for (int64_t steps = kSteps; steps > 0;) {
       std::fill(used_.begin(), used_.end(), 0);
       trial.clear();
@@ -132,12 +154,12 @@ class ListedGroups {
     for (int64_t place : of_[v]) {
       if (place >= end || --steps <= 0) return false;
       const int64_t group = order[place];
-      if (!free(group)) continue;
-      mark(group, 1);
+      if (!free(group, used_)) continue;
+      mark(group, used_, 1);
       taken.push_back(group);
       if (cover(order, end, steps, taken)) return true;
       taken.pop_back();
-      mark(group, 0);
+      mark(group, used_, 0);
     }
     return false;
   }
@@ -163,23 +185,26 @@ class ListedGroups {
     UnsignedWide all = 0, total = 0;
     for (uint64_t degree : degree_) all += degree;
     for (uint64_t value : leaving_) total += value;
-    std::vector<Ratio> ratio;
-    for (size_t i = 0; i < leaving_.size(); ++i) {
-      UnsignedWide inside = 0;  // weighted degrees of the members
-      for (int32_t v : members(static_cast<int64_t>(i))) inside += degree_[v];
-      const uint64_t value = leaving_[i];
-      const UnsignedWide disjoint = (all - inside) * single - (all - value - inside) * pair;
-      const UnsignedWide conflict = total - value - disjoint;
-      if (value == 0) ratio.push_back({0, 0, 0});
-      else ratio.push_back({conflict / value, static_cast<uint64_t>(conflict % value), value});
-    }
+    std::vector<Ratio> ratio(leaving_.size());
+    parallel_ranges(std::ssize(leaving_), kStep, team_, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        UnsignedWide inside = 0;  // weighted degrees of the members
+        for (int32_t v : members(i)) inside += degree_[v];
+        const uint64_t value = leaving_[i];
+        const UnsignedWide disjoint = (all - inside) * single - (all - value - inside) * pair;
+        const UnsignedWide conflict = total - value - disjoint;
+        if (value == 0) ratio[i] = {0, 0, 0};
+        else ratio[i] = {conflict / value, static_cast<uint64_t>(conflict % value), value};
+      }
+    });
     std::vector<int64_t> order = sorted;
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return ratio[a] > ratio[b]; });
-    take(greedy(order, order[0]), Grouping::weighted_degree);
+    take(greedy(order, order[0], used_), Grouping::weighted_degree);
   }
 
   int64_t p_, k_;
   BestGrouping& best_;
+  Team& team_;
   std::vector<uint64_t> weight_, degree_, leaving_;
   std::vector<int32_t> members_;  // k per group
   std::vector<std::vector<int64_t>> of_;  // ranks of the groups of each object

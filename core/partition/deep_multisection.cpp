@@ -91,7 +91,10 @@ template <class W> class DeepMultisection {
     for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed_, 1 + depth_), i);
     GroupSettings settings;
     settings.context.initial = context_.initial;
+    // All groups are refined together afterwards, so little is gained by more here.
     settings.context.refinement = context_.refinement;
+    settings.context.refinement.fm.rounds = 1;
+    settings.context.refinement.flow.rounds = 0;
     std::vector<int32_t> child(g.n);
     std::vector<int64_t> cut(level.groups());
     partition_many<W>(g, group, level.first_child, bounds, seeds, {}, settings, control_, child, cut);

@@ -19,9 +19,9 @@ namespace hopbytes {
 struct DeepContext {
   int64_t per_child = 200;    // vertices of the graph on which a group is divided, per child
   int64_t fewest = 2000;      // vertices of the coarsest graph
-  int32_t rounds = 6;         // synchronous rounds of moves on every graph, see SynchronousMoves
+  int32_t rounds = 4;         // synchronous rounds of moves on every graph, see SynchronousMoves
   RefinementContext refinement;
-  InitialContext initial{2, 0, 60, 2, 0};  // of the partition of a group
+  InitialContext initial{2, 0, 60, 1, 0};  // of the partition of a group
 };
 
 // Writes the PE of every vertex; overloaded PEs are possible where vertices are heavy.

@@ -1,10 +1,12 @@
 #include "routing/any_routes.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "routing/grid_routes.hpp"
 #include "routing/hierarchy_routes.hpp"
 #include "routing/table_routes.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
@@ -14,6 +16,7 @@ template <class Form> class RoutesOfForm final : public AnyRoutes {
  public:
   explicit RoutesOfForm(const RouteArrays& arrays) : form_(arrays) {}
 
+  int64_t endpoints() const override { return form_.endpoints(); }
   bool single_path() const override { return form_.single_path(); }
   int64_t hops(int64_t source, int64_t target) const override { return form_.hops(source, target); }
   bool list(int64_t source, int64_t target, std::vector<Step>& steps) const override {
@@ -23,6 +26,7 @@ template <class Form> class RoutesOfForm final : public AnyRoutes {
   }
   bool add(int64_t source, int64_t target, int64_t flow, int32_t shift, Out<int64_t> amount) const override {
     return form_.walk(source, target, [&](int64_t link, int64_t part, int64_t parts) {
+      HOPBYTES_CHECK(link >= 0 && link < std::ssize(amount));
       amount[link] += share_of(flow, part, parts, shift);
     });
   }
@@ -31,25 +35,25 @@ template <class Form> class RoutesOfForm final : public AnyRoutes {
   Form form_;
 };
 
+template <class Form> std::unique_ptr<AnyRoutes> routes_of(const RouteArrays& arrays) {
+  return std::make_unique<RoutesOfForm<Form>>(arrays);
+}
+
+// Calls visit(arc, from, to) for the arcs whose ends are at different endpoints.
+template <class Visit> void each_flow(const Csr& g, In<int32_t> endpoint, Visit visit) {
+  for (int64_t i = 0; i < g.n(); ++i)
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
+      if (const int32_t from = endpoint[i], to = endpoint[g.target[e]]; from != to) visit(e, from, to);
+}
+
 }  // namespace
 
-std::unique_ptr<AnyRoutes> any_routes(int64_t form, const RouteArrays& arrays) {
-  switch (static_cast<RouteForm>(form)) {
-    case RouteForm::forwarding:
-      return std::make_unique<RoutesOfForm<ForwardingRoutes>>(arrays);
-    case RouteForm::listed:
-      return std::make_unique<RoutesOfForm<ListedRoutes>>(arrays);
-    case RouteForm::fat_tree:
-      return std::make_unique<RoutesOfForm<FatTreeRoutes>>(arrays);
-    case RouteForm::hyperx:
-      return std::make_unique<RoutesOfForm<HyperXRoutes>>(arrays);
-    case RouteForm::dragonfly:
-      return std::make_unique<RoutesOfForm<DragonflyRoutes>>(arrays);
-    case RouteForm::spread:
-      return std::make_unique<RoutesOfForm<SpreadRoutes>>(arrays);
-    default:
-      return std::make_unique<RoutesOfForm<GridRoutes>>(arrays);
-  }
+std::unique_ptr<AnyRoutes> any_routes(const RouteArrays& arrays) {
+  // In the order of FORMS in kernels/routes.py.
+  static constexpr std::array forms{
+      routes_of<GridRoutes>,   routes_of<ForwardingRoutes>, routes_of<ListedRoutes>, routes_of<FatTreeRoutes>,
+      routes_of<HyperXRoutes>, routes_of<DragonflyRoutes>,  routes_of<SpreadRoutes>};
+  return forms.at(arrays.form)(arrays);
 }
 
 void count_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> start) {
@@ -91,43 +95,31 @@ int64_t hop_table(const AnyRoutes& routes, In<int32_t> endpoint, Out<uint16_t> h
 int64_t add_arcs(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift,
                  Out<int64_t> amount) {
   int64_t unrouted = -1;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
-      if (from == to) continue;
-      if (!routes.add(from, to, g.w(e), shift, amount) && unrouted < 0) unrouted = e;
-    }
+  each_flow(g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
+    if (!routes.add(from, to, g.w(e), shift, amount) && unrouted < 0) unrouted = e;
+  });
   return unrouted;
 }
 
 void mark_arcs_over(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, int64_t link,
                     Out<uint8_t> marked) {
   std::vector<Step> steps;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
-      steps.clear();
-      if (from != to) routes.list(from, to, steps);
-      marked[e] =
-          std::any_of(steps.begin(), steps.end(), [&](const Step& step) { return step.link == link; });
-    }
+  std::fill(marked.begin(), marked.end(), uint8_t{0});
+  each_flow(g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
+    steps.clear();
+    routes.list(from, to, steps);
+    for (const Step& step : steps) marked[e] |= step.link == link;
+  });
 }
 
 int64_t hop_histogram(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, Out<int64_t> flows,
                       Out<int64_t> amounts) {
   int64_t left_out = 0;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
-      if (from == to) continue;
-      const int64_t hops = routes.hops(from, to);
-      if (hops < 0 || hops >= static_cast<int64_t>(flows.size())) {
-        ++left_out;
-        continue;
-      }
-      ++flows[hops];
-      amounts[hops] += g.w(e);
-    }
+  each_flow(g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
+    const int64_t hops = routes.hops(from, to);
+    if (hops < 0 || hops >= std::ssize(flows)) ++left_out;
+    else ++flows[hops], amounts[hops] += g.w(e);
+  });
   return left_out;
 }
 

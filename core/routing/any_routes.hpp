@@ -13,6 +13,7 @@ namespace hopbytes {
 class AnyRoutes {
  public:
   virtual ~AnyRoutes() = default;
+  virtual int64_t endpoints() const = 0;
   // Whether every flow takes one path with its full volume.
   virtual bool single_path() const = 0;
   // Returns the number of links of a shortest route that the form offers, -1 if there is none.
@@ -25,11 +26,8 @@ class AnyRoutes {
                    Out<int64_t> amount) const = 0;
 };
 
-// The numbers of the forms, as in kernels/routes.py.
-enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread };
-
 // Returns the routes that the arrays describe, which have to outlive them.
-std::unique_ptr<AnyRoutes> any_routes(int64_t form, const RouteArrays& arrays);
+std::unique_ptr<AnyRoutes> any_routes(const RouteArrays& arrays);
 
 // Returns what one flow of `amount` contributes to a link that carries numerator / denominator of it, in
 // units of 2^-shift. The result is rounded half up and depends on this flow alone, so that removing the flow

@@ -25,7 +25,10 @@ struct GridRoutes {
         stride(dimensions) {
     int64_t routers = 1;
     for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers;
+    nodes = (place.empty() ? routers : std::ssize(place)) * per_router;
   }
+
+  int64_t endpoints() const { return nodes; }
 
   int64_t router_of(int64_t node) const {
     return place.empty() ? node / per_router : place[node / per_router];
@@ -76,7 +79,7 @@ struct GridRoutes {
     return at + step == size[d] ? 0 : at + step < 0 ? size[d] - 1 : at + step;
   }
 
-  int64_t per_router, dimensions;
+  int64_t per_router, dimensions, nodes = 0;
   const int64_t* size;
   const int64_t* wrapped;
   bool spread;

@@ -32,6 +32,7 @@ struct FatTreeRoutes {
       first_cable[i + 1] = first_cable[i] + leaves[levels] / leaves[i] * width[i] * above[i] * cables[i];
   }
 
+  int64_t endpoints() const { return leaves[levels]; }
   bool single_path() const { return rule != 2; }
 
   int64_t meeting_level(int64_t source, int64_t target) const {
@@ -102,6 +103,7 @@ struct HyperXRoutes {
     first_link = 2 * routers * per_router;
   }
 
+  int64_t endpoints() const { return first_link / 2; }
   bool single_path() const { return true; }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
@@ -156,6 +158,7 @@ struct DragonflyRoutes {
         first_local(2 * groups * routers * nodes),
         first_global(first_local + groups * routers * (routers - 1)) {}
 
+  int64_t endpoints() const { return first_local / 2; }
   bool single_path() const { return rule == 0; }
 
   int64_t local_link(int64_t group, int64_t from, int64_t to) const {

@@ -1,6 +1,8 @@
 // Greedy growth on hops (UG of UMPA): the group with the largest volume to the placed groups goes near them.
 #pragma once
 #include <queue>
+#include <tuple>
+#include <utility>
 
 #include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
@@ -17,14 +19,14 @@ class VolumeQueue {
       : g_(g), total_(total), volume_to_placed_(g.n(), 0), placed_(g.n(), 0) {}
 
   void enqueue(int32_t group) {
-    if (!placed_[group]) queue_.push({volume_to_placed_[group], total_[group], group});
+    if (!placed_[group]) queue_.push({volume_to_placed_[group], total_[group], -group});
   }
   void place(int32_t group) {
     placed_[group] = 1;
     for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
       const int32_t other = g_.target[e];
       volume_to_placed_[other] += g_.w(e);
-      if (!placed_[other]) queue_.push({volume_to_placed_[other], total_[other], other});
+      enqueue(other);
     }
   }
   bool placed(int32_t group) const { return placed_[group] != 0; }
@@ -33,28 +35,32 @@ class VolumeQueue {
   // again.
   template <class Wanted> int32_t pop(Wanted wanted) {
     while (true) {
-      const Entry top = queue_.top();
+      const auto [volume, total, negative] = queue_.top();
       queue_.pop();
-      if (!placed_[top.group] && top.volume == volume_to_placed_[top.group] && wanted(top.group))
-        return top.group;
+      const int32_t group = -negative;
+      if (!placed_[group] && volume == volume_to_placed_[group] && wanted(group)) return group;
     }
   }
 
  private:
-  struct Entry {
-    int64_t volume, total;
-    int32_t group;
-    bool operator<(const Entry& other) const {
-      if (volume != other.volume) return volume < other.volume;
-      return total != other.total ? total < other.total : group > other.group;
-    }
-  };
   Csr g_;
   const std::vector<int64_t>& total_;
   std::vector<int64_t> volume_to_placed_;
   std::vector<uint8_t> placed_;
-  std::priority_queue<Entry> queue_;
+  std::priority_queue<std::tuple<int64_t, int64_t, int32_t>> queue_;  // volumes, and the negated group
 };
+
+// Returns the first of 0 .. count - 1 with the largest value among those that `wanted` accepts, -1 if it
+// accepts none.
+template <class Wanted, class Value> int32_t first_largest(int64_t count, Wanted wanted, Value value) {
+  int32_t best = -1;
+  decltype(value(0)) most{};
+  for (int32_t i = 0; i < count; ++i) {
+    if (!wanted(i)) continue;
+    if (const auto now = value(i); best < 0 || now > most) best = i, most = now;
+  }
+  return best;
+}
 
 // Places one group per place. g is symmetric without diagonal. After the first group, `seeds` further groups
 // are placed far from each other before the growth begins. Returns the sum of weight x distance, every pair
@@ -103,10 +109,9 @@ class HopGreedy {
 
  private:
   int32_t largest_volume(int32_t rank) const {
-    int32_t best = -1;
-    for (int32_t t = 0; t < g_.n(); ++t)
-      if (fit_.class_of_group(t) == rank && (best < 0 || total_[t] > total_[best])) best = t;
-    return best;
+    return first_largest(
+        g_.n(), [&](int32_t t) { return fit_.class_of_group(t) == rank; },
+        [&](int32_t t) { return total_[t]; });
   }
 
   // Returns the central place, whose maximum distance to another place is least. With more than kLandmarks
@@ -114,16 +119,13 @@ class HopGreedy {
   int32_t most_central(int32_t group, Out<int32_t> place) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
     const int32_t best = distance_.in_form_between_pes([&](const auto& distance) {
-      int32_t central = -1;
-      int64_t least = 0;
-      for (int32_t p = 0; p < places_; ++p) {
-        if (!fit_.allows(group, p)) continue;
+      const auto nearness = [&](int32_t p) {
         int64_t most = 0;
         for (int64_t other = 0; other < places_; other += step)
           most = std::max(most, distance(p, static_cast<int32_t>(other)));
-        if (central < 0 || most < least) central = p, least = most;
-      }
-      return central;
+        return -most;
+      };
+      return first_largest(places_, [&](int32_t p) { return fit_.allows(group, p); }, nearness);
     });
     return best < 0 ? any_free(group, place) : best;
   }
@@ -140,13 +142,9 @@ class HopGreedy {
         for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e)
           if (depth[g_.target[e]] < 0) depth[g_.target[e]] = level, next.push_back(g_.target[e]);
     }
-    int32_t best = -1;
-    const auto far = [&](int32_t t) { return depth[t] < 0 ? INT32_MAX : depth[t]; };
-    for (int32_t t = 0; t < g_.n(); ++t) {
-      if (queue.placed(t) || fit_.class_of_group(t) != rank) continue;
-      if (best < 0 || far(t) > far(best) || (far(t) == far(best) && total_[t] > total_[best])) best = t;
-    }
-    return best;
+    return first_largest(
+        g_.n(), [&](int32_t t) { return !queue.placed(t) && fit_.class_of_group(t) == rank; },
+        [&](int32_t t) { return std::pair(depth[t] < 0 ? INT32_MAX : depth[t], total_[t]); });
   }
 
   int32_t best_place(int32_t group, Out<int32_t> place) {
@@ -175,25 +173,17 @@ class HopGreedy {
         for (int32_t p = 0; p < places_; ++p)
           remote_[p] = std::min(remote_[p], distance(p, filled_[measured_]));
     });
-    int32_t best = -1;
-    for (int32_t p = 0; p < places_; ++p)
-      if (free(p) && (best < 0 || remote_[p] > remote_[best])) best = p;
+    const int32_t best = first_largest(places_, free, [&](int32_t p) { return remote_[p]; });
     return best < 0 ? any_free(group, place) : best;
   }
 
   // Used if the search reaches no free place or the group fits nowhere: returns the cheapest free place.
   int32_t any_free(int32_t group, Out<int32_t> place) const {
-    int32_t best = -1;
-    int64_t least = 0;
-    for (const bool fitting : {true, false}) {
-      for (int32_t p = 0; p < places_; ++p) {
-        if (group_at_[p] >= 0 || (fitting && !fit_.allows(group, p))) continue;
-        const int64_t cost = cost_at(group, p, place);
-        if (best < 0 || cost < least) best = p, least = cost;
-      }
-      if (best >= 0) break;
-    }
-    return best;
+    const auto gain = [&](int32_t p) { return -cost_at(group, p, place); };
+    const auto free = [&](int32_t p) { return group_at_[p] < 0; };
+    const int32_t best =
+        first_largest(places_, [&](int32_t p) { return free(p) && fit_.allows(group, p); }, gain);
+    return best >= 0 ? best : first_largest(places_, free, gain);
   }
 
   int64_t cost_at(int32_t group, int32_t p, Out<int32_t> place) const {

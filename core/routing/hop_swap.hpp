@@ -1,6 +1,7 @@
 // Exchanges that lower the weighted hops, starting with the most expensive group (WH refinement of UMPA).
 #pragma once
 #include <queue>
+#include <utility>
 
 #include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
@@ -38,29 +39,22 @@ class HopSwap {
   }
 
  private:
-  struct Entry {
-    int64_t key;
-    int32_t group;
-    bool operator<(const Entry& other) const {
-      return key != other.key ? key < other.key : group > other.group;
-    }
-  };
-
   int64_t pass(int32_t delta, const Control& control, int64_t& evaluations) {
     std::fill(done_.begin(), done_.end(), 0);
     for (int32_t t = 0; t < g_.n(); ++t) {
       key_[t] = 0;
       for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e)
         key_[t] += g_.w(e) * distance_(place_[t], place_[g_.target[e]]);
-      queue_.push({key_[t], t});
+      queue_.push({key_[t], -t});
     }
     int64_t total = 0;
     while (!queue_.empty()) {
-      const Entry top = queue_.top();
+      const auto [key, negative] = queue_.top();
+      const int32_t group = -negative;
       queue_.pop();
-      if (done_[top.group] || top.key != key_[top.group]) continue;
-      done_[top.group] = 1;
-      if (!control.should_stop()) total += improve(top.group, delta, evaluations);
+      if (done_[group] || key != key_[group]) continue;
+      done_[group] = 1;
+      if (!control.should_stop()) total += improve(group, delta, evaluations);
     }
     return total;
   }
@@ -117,9 +111,9 @@ class HopSwap {
       const int64_t change = g_.w(e) * (distance_(to, place_[other]) - distance_(from, place_[other]));
       key_[other] += change;
       key_[group] += change;
-      if (!done_[other]) queue_.push({key_[other], other});
+      if (!done_[other]) queue_.push({key_[other], -other});
     }
-    if (!done_[group]) queue_.push({key_[group], group});
+    if (!done_[group]) queue_.push({key_[group], -group});
   }
 
   Csr g_;
@@ -130,7 +124,7 @@ class HopSwap {
   std::vector<int32_t> group_at_, sources_;
   std::vector<int64_t> key_;
   std::vector<uint8_t> done_;
-  std::priority_queue<Entry> queue_;
+  std::priority_queue<std::pair<int64_t, int32_t>> queue_;  // keys and negated groups: of equals the smallest
 };
 
 }  // namespace hopbytes

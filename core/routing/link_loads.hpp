@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/csr.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
@@ -75,6 +76,7 @@ class LinkLoads {
     const int64_t before = value(link);
     used_ -= amount_[link] != 0;
     amount_[link] += amount;
+    HOPBYTES_CHECK(amount_[link] >= 0);
     used_ += amount_[link] != 0;
     const int64_t after = value(link);
     sum_ += after - before;

@@ -106,7 +106,7 @@ class PlacedRoutes {
   int64_t sites_ = 0;
   mutable std::vector<Step> row_;
   mutable std::vector<int32_t> plain_;
-  // of every pair of sites, its entry in kept_: two lengths, then links; -1 if not cached
+  // of every pair of sites, its entry in cache_: two lengths, then links; -1 if not cached
   mutable std::vector<int32_t> start_;
   mutable std::vector<int32_t> cache_;
 };

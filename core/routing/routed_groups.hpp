@@ -5,7 +5,6 @@
 #include "routing/arcs_over_links.hpp"
 #include "routing/flows.hpp"
 #include "routing/link_loads.hpp"
-#include "routing/partners.hpp"
 #include "routing/placed_routes.hpp"
 #include "util/rng.hpp"
 

@@ -2,7 +2,8 @@
 //   bool walk(source, target, visit)   calls visit(link, numerator, denominator) for every link a flow takes;
 //                                      returns false if there is no route;
 //   int64_t hops(source, target)       links of a shortest route that the form offers, -1 if there is none;
-//   bool single_path()                 whether every flow takes one path with its full volume.
+//   bool single_path()                 whether every flow takes one path with its full volume;
+//   int64_t endpoints()                number of sources and targets.
 // Sources and targets are endpoints (adapters). A flow on a single path uses every link with share 1/1. A
 // flow that is spread over several paths may visit a link several times; the shares of links at equal depth
 // sum to 1. The forms are defined in grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp;
@@ -23,8 +24,9 @@ inline int64_t even_part(int64_t share, int64_t turn, int64_t count) {
   return share * (turn + 1) / count - share * turn / count;  // NOLINT(clang-analyzer-core.DivideZero)
 }
 
-// Arrays as Python passes them. Their contents depend on the form and are described at each form.
+// Routes as Python passes them. The contents of the arrays depend on the form and are described at each form.
 struct RouteArrays {
+  int64_t form = 0;  // its number in FORMS of kernels/routes.py
   In<int64_t> numbers;
   In<int32_t> table;
   In<int32_t> first;

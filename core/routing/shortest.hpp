@@ -1,91 +1,90 @@
 // Shortest routes through any graph of directed links, as forwarding tables.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "graph/csr.hpp"
+#include "util/bucket_order.hpp"
 
 namespace hopbytes {
 
-// Fills table[row * endpoints + target] with the first link of a shortest path, -1 if there is none. The
-// vertices 0 .. endpoints - 1 are the endpoints. row[vertex] is a row of the table, or -1 for a vertex that
-// does not forward. If several links begin a shortest path, the one with number (target mod their count) in
-// the order of links is taken, so that consecutive targets use different links. One backward breadth-first
-// search per target: O(endpoints x links) time, O(vertices + links) extra memory.
-inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints,
-                           Out<int32_t> table) {
-  const int64_t vertices = static_cast<int64_t>(row.size());
-  // Links by head (for the backward search) and by tail (for the choice), each ascending.
-  auto rows_of = [&](In<int32_t> key, std::vector<int64_t>& start, std::vector<int32_t>& links) {
-    start.assign(vertices + 1, 0);
-    links.resize(key.size());
-    for (int32_t v : key) ++start[v + 1];
-    for (int64_t v = 0; v < vertices; ++v) start[v + 1] += start[v];
-    std::vector<int64_t> next(start.begin(), start.end() - 1);
-    for (size_t link = 0; link < key.size(); ++link) links[next[key[link]]++] = static_cast<int32_t>(link);
-  };
-  std::vector<int64_t> into_start, from_start;
-  std::vector<int32_t> into, from;
-  rows_of(head, into_start, into);
-  rows_of(tail, from_start, from);
-  std::vector<int32_t> distance(vertices), queue;
-  queue.reserve(vertices);
-  for (int64_t target = 0; target < endpoints; ++target) {
-    std::fill(distance.begin(), distance.end(), -1);
-    distance[target] = 0;
-    queue.assign(1, static_cast<int32_t>(target));
-    for (size_t at = 0; at < queue.size(); ++at) {
-      const int32_t v = queue[at];
-      if (v != target && row[v] < 0) continue;  // this vertex does not forward
-      for (int64_t e = into_start[v]; e < into_start[v + 1]; ++e)
-        if (const int32_t u = tail[into[e]]; distance[u] < 0)
-          distance[u] = distance[v] + 1, queue.push_back(u);
-    }
-    for (int64_t v = 0; v < vertices; ++v) {
-      if (row[v] < 0) continue;
-      int64_t count = 0;
-      auto begins = [&](int32_t link) {
-        const int32_t next = head[link];
-        return distance[next] >= 0 && distance[next] + 1 == distance[v] && (next == target || row[next] >= 0);
-      };
-      if (distance[v] > 0)
-        for (int64_t e = from_start[v]; e < from_start[v + 1]; ++e) count += begins(from[e]);
-      int32_t chosen = -1;
-      int64_t skip = count > 0 ? target % count : 0;
-      for (int64_t e = from_start[v]; count > 0 && e < from_start[v + 1]; ++e)
-        if (begins(from[e]) && skip-- == 0) {
-          chosen = from[e];
-          break;
-        }
-      table[row[v] * endpoints + target] = chosen;
-    }
-  }
-}
+// The vertices 0 .. endpoints - 1 are the endpoints. row[vertex] is a row of the table, or -1 for a vertex
+// that does not forward.
+class ShortestPaths {
+ public:
+  ShortestPaths(In<int32_t> tail, In<int32_t> head, In<int32_t> row)
+      : tail_(tail), head_(head), row_(row), into_(head, row.size()), from_(tail, row.size()) {}
 
-// Fills table[vertex * endpoints + target] with the number of links of a shortest path; 0 at the target, -1
-// if there is no path and at all vertices that do not forward. Otherwise as shortest_table().
-inline void distance_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints,
-                           Out<int32_t> table) {
-  const int64_t vertices = static_cast<int64_t>(row.size());
-  std::vector<int64_t> start(vertices + 1, 0);
-  for (int32_t v : head) ++start[v + 1];
-  for (int64_t v = 0; v < vertices; ++v) start[v + 1] += start[v];
-  std::vector<int32_t> into(head.size()), queue;
-  std::vector<int64_t> next(start.begin(), start.end() - 1);
-  for (size_t link = 0; link < head.size(); ++link) into[next[head[link]]++] = static_cast<int32_t>(link);
-  std::fill(table.begin(), table.end(), -1);
-  for (int64_t target = 0; target < endpoints; ++target) {
-    table[target * endpoints + target] = 0;
-    queue.assign(1, static_cast<int32_t>(target));
-    for (size_t at = 0; at < queue.size(); ++at) {
-      const int64_t v = queue[at];
-      for (int64_t e = start[v]; e < start[v + 1]; ++e) {
-        const int64_t u = tail[into[e]];
-        if (row[u] < 0 || table[u * endpoints + target] >= 0) continue;
-        table[u * endpoints + target] = table[v * endpoints + target] + 1;
-        queue.push_back(static_cast<int32_t>(u));
+  // Fills distance[vertex * stride] with the number of links of a shortest path to `target`; 0 at the
+  // target, -1 if there is no path and at all other vertices that do not forward. One backward
+  // breadth-first search.
+  void search(int32_t target, int32_t* distance, int64_t stride) {
+    for (int64_t v = 0; v < std::ssize(row_); ++v) distance[v * stride] = -1;
+    distance[target * stride] = 0;
+    queue_.assign(1, target);
+    for (size_t at = 0; at < queue_.size(); ++at) {
+      const int32_t v = queue_[at];
+      for (const int32_t link : into_.of(v)) {
+        const int32_t u = tail_[link];
+        if (row_[u] < 0 || distance[u * stride] >= 0) continue;
+        distance[u * stride] = distance[v * stride] + 1;
+        queue_.push_back(u);
       }
     }
   }
+
+  // Returns the first link of a shortest path from a vertex, -1 if there is none. If several links begin
+  // one, it is the one with number (target mod their count) in the order of links, so that consecutive
+  // targets use different links.
+  int32_t first_link(int32_t v, int32_t target, const std::vector<int32_t>& distance) const {
+    const auto begins = [&](int32_t link) {
+      return distance[head_[link]] >= 0 && distance[head_[link]] + 1 == distance[v];
+    };
+    const auto links = from_.of(v);
+    const auto count = distance[v] > 0 ? std::count_if(links.begin(), links.end(), begins) : 0;
+    if (count == 0) return -1;
+    int64_t skip = target % count;
+    return *std::find_if(links.begin(), links.end(),
+                         [&](int32_t link) { return begins(link) && skip-- == 0; });
+  }
+
+ private:
+  // The links by one of their ends, ascending.
+  struct LinksOfVertices {
+    LinksOfVertices(In<int32_t> end, size_t vertices) : start(vertices + 1), link(end.size()) {
+      order_by_bucket(
+          std::ssize(end), std::ssize(start) - 1, Team::alone(), [&](int64_t i) { return end[i]; }, start,
+          [&](int64_t i, int64_t place) { link[place] = static_cast<int32_t>(i); });
+    }
+    In<int32_t> of(int32_t v) const { return In<int32_t>(link).subspan(start[v], start[v + 1] - start[v]); }
+    std::vector<int64_t> start;
+    std::vector<int32_t> link;
+  };
+
+  In<int32_t> tail_, head_, row_;
+  LinksOfVertices into_, from_;
+  std::vector<int32_t> queue_;
+};
+
+// Fills table[row * endpoints + target] with the first link of a shortest path. O(endpoints x links) time,
+// O(vertices + links) extra memory.
+inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints,
+                           Out<int32_t> table) {
+  ShortestPaths paths(tail, head, row);
+  std::vector<int32_t> distance(row.size());
+  for (int32_t target = 0; target < endpoints; ++target) {
+    paths.search(target, distance.data(), 1);
+    for (int32_t v = 0; v < std::ssize(row); ++v)
+      if (row[v] >= 0) table[int64_t{row[v]} * endpoints + target] = paths.first_link(v, target, distance);
+  }
+}
+
+// Fills table[vertex * endpoints + target] with the number of links of a shortest path.
+inline void distance_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints,
+                           Out<int32_t> table) {
+  ShortestPaths paths(tail, head, row);
+  for (int32_t target = 0; target < endpoints; ++target)
+    paths.search(target, table.data() + target, endpoints);
 }
 
 }  // namespace hopbytes

@@ -17,7 +17,7 @@ namespace hopbytes {
 // the target itself; -1 if there is no path or the vertex does not forward.
 struct SpreadRoutes {
   explicit SpreadRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]),
+      : ends(a.numbers[0]),
         out(a.numbers.data() + 2),
         table(a.table.data()),
         first(a.first.data()),
@@ -26,9 +26,10 @@ struct SpreadRoutes {
     if (a.numbers.size() > listed) host = a.numbers.data() + listed;
   }
 
+  int64_t endpoints() const { return ends; }
   bool single_path() const { return false; }
 
-  int64_t left(int64_t link, int64_t target) const { return table[head[link] * endpoints + target]; }
+  int64_t left(int64_t link, int64_t target) const { return table[head[link] * ends + target]; }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
     int64_t hops_left = hops(source, target);
@@ -63,7 +64,7 @@ struct SpreadRoutes {
     return fewest < 0 ? -1 : fewest + 1;
   }
 
-  int64_t endpoints;
+  int64_t ends;
   const int64_t* out;
   const int64_t* host = nullptr;
   const int32_t* table;
@@ -80,20 +81,21 @@ struct SpreadRoutes {
 // table[row * endpoints + target]: link, or -1. head[link]: the vertex at its far end.
 struct ForwardingRoutes {
   explicit ForwardingRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]),
+      : ends(a.numbers[0]),
         vertices(a.numbers[1]),
         host(a.numbers.size() > 3 ? a.numbers.data() + 3 : nullptr),
         table(a.table.data()),
         first(a.first.data()),
         head(a.head.data()) {}
 
+  int64_t endpoints() const { return ends; }
   bool single_path() const { return true; }
 
   bool stays(int64_t source, int64_t target) const { return host && host[source] == host[target]; }
 
   int64_t next(int64_t vertex, int64_t target) const {
     const int64_t row = first[vertex];
-    return row >= 0 ? table[row * endpoints + target] : -2 - row;
+    return row >= 0 ? table[row * ends + target] : -2 - row;
   }
 
   // Tables may contain loops, but no valid route is longer than the number of vertices. Only routes that
@@ -120,7 +122,7 @@ struct ForwardingRoutes {
     return total;
   }
 
-  int64_t endpoints, vertices;
+  int64_t ends, vertices;
   const int64_t* host;
   const int32_t* table;
   const int32_t* first;
@@ -133,12 +135,13 @@ struct ForwardingRoutes {
 // first[pair]: target, ascending within a source. table: links.
 struct ListedRoutes {
   explicit ListedRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]),
+      : ends(a.numbers[0]),
         pair_start(a.numbers.data() + 1),
-        link_start(pair_start + endpoints + 1),
+        link_start(pair_start + ends + 1),
         target_of(a.first.data()),
         link(a.table.data()) {}
 
+  int64_t endpoints() const { return ends; }
   bool single_path() const { return true; }
 
   int64_t find(int64_t source, int64_t target) const {
@@ -162,7 +165,7 @@ struct ListedRoutes {
     return pair < 0 ? -1 : link_start[pair + 1] - link_start[pair];
   }
 
-  int64_t endpoints;
+  int64_t ends;
   const int64_t* pair_start;
   const int64_t* link_start;
   const int32_t* target_of;

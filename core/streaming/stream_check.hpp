@@ -5,14 +5,9 @@
 #include <cstdint>
 
 #include "streaming/stream_tree.hpp"
+#include "util/rng.hpp"
 
 namespace hopbytes {
-
-inline uint64_t mixed_word(uint64_t x) {  // SplitMix64 (Steele, Lea, Flood 2014)
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 // Returns the first arc whose target does not exist, -1 if there is none. Adds to sums: 0: a word per arc
 // (the same for both directions), 1: the same words, with the sign of the direction, 2: a word per load, 3:
@@ -22,7 +17,7 @@ inline int64_t stream_check(const StreamBlock& block, int64_t n, Out<uint64_t> s
   for (int64_t row = 0; row < block.rows(); ++row) {
     const int64_t u = block.first + row;
     if (!block.load.empty())
-      sums[2] += mixed_word(static_cast<uint64_t>(u) * 0x9E3779B97F4A7C15u + mixed_word(block.load[row]));
+      sums[2] += mixed(static_cast<uint64_t>(u) * kGolden + mixed(static_cast<uint64_t>(block.load[row])));
     for (int64_t e = block.indptr[row]; e < block.indptr[row + 1]; ++e) {
       const int64_t v = block.target[e];
       if (v < 0 || v >= n) return e;
@@ -33,7 +28,7 @@ inline int64_t stream_check(const StreamBlock& block, int64_t n, Out<uint64_t> s
       const auto smaller = static_cast<uint64_t>(std::min(u, v));
       const auto larger = static_cast<uint64_t>(std::max(u, v));
       const uint64_t pair = smaller << 32 | larger;
-      const uint64_t word = mixed_word(pair + static_cast<uint64_t>(block.w(e)) * 0x9E3779B97F4A7C15u);
+      const uint64_t word = mixed(pair + static_cast<uint64_t>(block.w(e)) * kGolden);
       sums[0] += word;
       sums[1] += u < v ? word : ~word + 1;
     }

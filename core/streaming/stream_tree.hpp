@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "graph/csr.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
 // The rows of consecutive vertices from `first` on; targets are vertices of the whole graph. Empty weights
 // and loads mean 1 each.
 struct StreamBlock {
-  int64_t first;
+  int64_t first = 0;
   In<int64_t> indptr;
   In<int32_t> target;
   In<int64_t> weight;
@@ -31,9 +32,9 @@ struct StreamTree {
   In<int32_t> pe_of_leaf;  // per leaf, from the first leaf on
   In<int64_t> cap;  // 2 x nodes: largest load, largest number of vertices without load
   In<int64_t> gain;  // per depth: the distance saved if two vertices are together from there on
-  int64_t k;
 
   int64_t nodes() const { return static_cast<int64_t>(first_child.size()) - 1; }
+  int64_t k() const { return std::ssize(pe_of_leaf); }
   int64_t depth() const { return static_cast<int64_t>(gain.size()); }
 };
 
@@ -52,7 +53,7 @@ struct StreamState {
 class StreamMapper {
  public:
   StreamMapper(const StreamTree& tree, const StreamState& state)
-      : tree_(tree), state_(state), weight_of_pe_(tree.k, 0), weight_of_node_(tree.nodes(), 0) {}
+      : tree_(tree), state_(state), weight_of_pe_(tree.k(), 0), weight_of_node_(tree.nodes(), 0) {}
 
   // Places every vertex of the block, or places it again if it has a PE. penalty[2*nodes]: what a node costs
   // a vertex of load 1, divided by the square root of the load of the node.
@@ -104,7 +105,7 @@ class StreamMapper {
     return block.load[row] > 0 ? Size{block.load[row], 0} : Size{1, 1};
   }
   int64_t at(int64_t node, int64_t kind) const { return kind * tree_.nodes() + node; }
-  int32_t node_at(int64_t depth, int32_t pe) const { return tree_.path[depth * tree_.k + pe]; }
+  int32_t node_at(int64_t depth, int32_t pe) const { return tree_.path[depth * tree_.k() + pe]; }
   int32_t leaf(int32_t pe) const { return node_at(tree_.depth() - 1, pe); }
   int64_t room(int64_t node, int64_t kind) const {
     return tree_.cap[at(node, kind)] - state_.load[at(node, kind)];
@@ -119,6 +120,7 @@ class StreamMapper {
       state_.load[at(node_at(d, pe), size.kind)] += sign * size.load;
     const bool was_empty = state_.tasks[pe] == 0;
     state_.tasks[pe] += sign;
+    HOPBYTES_CHECK(state_.tasks[pe] >= 0 && state_.load[at(0, size.kind)] >= 0);
     const bool is_empty = state_.tasks[pe] == 0;
     if (was_empty == is_empty) return;
     state_.empty[0] += is_empty ? 1 : -1;
@@ -152,7 +154,7 @@ class StreamMapper {
       std::erase_if(inside_, [&](int32_t pe) { return node_at(d, pe) != next; });
       node = next;
     }
-    return tree_.pe_of_leaf[node - (tree_.nodes() - tree_.k)];
+    return tree_.pe_of_leaf[node - (tree_.nodes() - tree_.k())];
   }
 
   // The child with the largest weight less penalty among those with room; the lighter one of equals; -1 if
@@ -178,7 +180,7 @@ class StreamMapper {
   // have room for one that none of its PEs has.
   int32_t most_room(const Size& size) {
     int32_t best = 0;
-    for (int32_t pe = 1; pe < tree_.k; ++pe)
+    for (int32_t pe = 1; pe < tree_.k(); ++pe)
       if (room(leaf(pe), size.kind) > room(leaf(best), size.kind)) best = pe;
     ++state_.counter[kForced];
     if (room(leaf(best), size.kind) < size.load) ++state_.counter[kOverfull];
@@ -222,8 +224,8 @@ class StreamMapper {
     return room(leaf(pe), size.kind) - size.load > there;
   }
 
-  const StreamTree& tree_;
-  const StreamState& state_;
+  const StreamTree tree_;
+  const StreamState state_;
   std::vector<int64_t> weight_of_pe_, weight_of_node_;
   std::vector<int32_t> touched_, inside_;
 };

@@ -19,7 +19,7 @@ namespace hopbytes {
 // on the number of threads in use: what is counted as side by side are the parts that could be.
 class Control {
  public:
-  explicit Control(int32_t* flag, int64_t* work = nullptr, int64_t* span = nullptr)
+  explicit Control(int32_t* flag = nullptr, int64_t* work = nullptr, int64_t* span = nullptr)
       : flag_(flag), work_(work), span_(span) {}
   Control with_team(Team& team) const {
     Control other = *this;

@@ -28,14 +28,10 @@ class SparseSums {
   }
 
   void add(int32_t key, int64_t weight) {
-    size_t at = (static_cast<uint32_t>(key) * 0x9e3779b1u >> 7) & mask_;
-    while (slot_[at] >= 0) {
-      Entry& entry = entries_[slot_[at]];
-      if (entry.key == key) {
-        entry.sum += weight;
-        return;
-      }
-      at = (at + 1) & mask_;
+    const size_t at = place(key);
+    if (slot_[at] >= 0) {
+      entries_[slot_[at]].sum += weight;
+      return;
     }
     slot_[at] = static_cast<int32_t>(entries_.size());
     used_.push_back(static_cast<int32_t>(at));
@@ -43,8 +39,19 @@ class SparseSums {
   }
 
   const std::vector<Entry>& entries() const { return entries_; }
+  int64_t of(int32_t key) const {
+    const size_t at = place(key);
+    return slot_[at] < 0 ? 0 : entries_[slot_[at]].sum;
+  }
 
  private:
+  // The slot of a key, or the free one where it belongs.
+  size_t place(int32_t key) const {
+    size_t at = (static_cast<uint32_t>(key) * 0x9e3779b1u >> 7) & mask_;
+    while (slot_[at] >= 0 && entries_[slot_[at]].key != key) at = (at + 1) & mask_;
+    return at;
+  }
+
   std::vector<int32_t> slot_, used_;
   std::vector<Entry> entries_;
   size_t mask_ = 0;

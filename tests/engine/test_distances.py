@@ -46,7 +46,7 @@ def test_cost_is_that_of_the_table_and_of_the_twin(spec):
     where, network, dense = forms(spec)
     graph = random_graph(np.random.default_rng(3), n=where.k)
     pe = np.random.default_rng(4).permutation(where.k).astype(np.int32)
-    arguments = (graph.indptr, graph.targets, kernels.optional(graph.volumes), pe)
+    arguments = ((graph.indptr, graph.targets, graph.volumes), pe)
     expected = _core.comm_cost_table(*arguments, dense.table, 1)
     assert _core.comm_cost_network(*arguments, network.labels, network.table, 1) == expected
     assert twin.comm_cost_network(*arguments, network.labels, network.table, 1) == expected

@@ -17,6 +17,7 @@ from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import kernel_distances
 
 KINDS = ["tree", "table", "flat"]
+UNSETTLED = np.empty(0, np.int32)
 
 
 def change_of(csr, matrix, pe, u, v):
@@ -84,10 +85,70 @@ def test_the_claimed_change_is_the_true_one(kind):
             after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
             change = _core.swap_refine(
                 call.graph, call.distances, call.linear_cost, call.control_arrays,
-                np.full(16, 40, np.int64), seed, by_name(all_pairs, 3, chains, 50, perturb), after,
-                np.zeros(2, np.int64),
+                np.full(16, 40, np.int64), seed, by_name(all_pairs, 3, chains, 50, perturb), UNSETTLED, after,
+                np.zeros(3, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
+
+
+# Tasks, PEs, edges per task: rows of weights with an entry per unit, several tasks per PE, and hash tables.
+DEGREES = [(60, 60, 20), (240, 16, 20), (2048, 2048, 15)]
+
+
+@pytest.mark.parametrize(("n", "k", "per_task"), DEGREES)
+@pytest.mark.parametrize("heaviest", [1, 9, 2**32])
+def test_changes_from_weights_by_unit_are_the_true_ones(n, k, per_task, heaviest):
+    # The change that is claimed is the sum of what weights into units said, which exchanges keep up to date.
+    rng = np.random.default_rng(n)
+    csr = random_csr(rng, n, per_task, heaviest)
+    matrix, near = distances("tree", k, rng)
+    pe = rng.permutation(np.repeat(np.arange(k, dtype=np.int32), n // k))
+    source = np.repeat(np.arange(n), np.diff(csr.indptr))
+
+    def cost(pe):
+        return int((csr.weights * matrix[pe[source], pe[csr.targets]]).sum()) // 2
+
+    for effort in ((64, 8), (0, 8, 0, 0, 2), (0, 8, 1, 10, 1)):
+        after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
+        change = _core.swap_refine(
+            call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(k, n, np.int64), 3,
+            by_name(*effort), UNSETTLED, after, np.zeros(3, np.int64),
+        )
+        assert change == cost(after) - cost(pe) < 0
+        if n == 60 and effort[0]:
+            for u, v in itertools.combinations(range(n), 2):
+                assert change_of(csr, matrix, after, u, v) >= 0
+
+
+def test_few_edges_of_a_partner_are_scanned():
+    # On a tree by weights into units; with a table a sum ends once it shows that the partner is not the best.
+    rng = np.random.default_rng(2)
+    csr = random_csr(rng, 512, 40)
+    for kind, least in (("tree", 8), ("table", 1.3)):
+        _, near = distances(kind, 512, rng)
+        call, counted = Call.prepare(SearchProblem(csr, distances=near), RunControl()), np.zeros(3, np.int64)
+        _core.swap_refine(
+            call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(512, np.int64), 0,
+            by_name(1024), UNSETTLED, np.arange(512, dtype=np.int32), counted,
+        )
+        evaluations, _, settled = counted.tolist()
+        assert settled
+        assert least * call.control_arrays[1][0] < evaluations * len(csr.targets) / 512
+
+
+def test_what_has_settled_is_not_searched_again():
+    rng = np.random.default_rng(3)
+    problem = SearchProblem(random_csr(rng, 96), distances=distances("tree", 96, rng)[1])
+    pe, room = rng.permutation(96).astype(np.int32), np.full(96, 96)
+    first = swap_refine(problem, pe, room, SwapSettings(0, 8))
+    assert first.settled
+    again = swap_refine(problem, first.pe, room, SwapSettings(0, 8), settled=first.pe)
+    assert again.evaluations == 0
+    assert np.array_equal(again.pe, first.pe)
+    moved = first.pe.copy()
+    moved[[0, 1]] = moved[[1, 0]]
+    some = swap_refine(problem, moved, room, SwapSettings(0, 8), settled=first.pe)
+    assert 0 < some.evaluations < swap_refine(problem, moved, room, SwapSettings(0, 8)).evaluations
 
 
 @pytest.mark.parametrize(
@@ -133,7 +194,7 @@ def test_fruitless_perturbations_end_early():
     after = np.arange(64, dtype=np.int32)
     change = _core.swap_refine(
         call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(64, np.int64), 0,
-        by_name(0, 3, 0, 0, 20_000), after, np.zeros(2, np.int64),
+        by_name(0, 3, 0, 0, 20_000), UNSETTLED, after, np.zeros(3, np.int64),
     )
     budget = 20_000 * (len(csr.targets) + 64)
     assert change == 0
@@ -149,7 +210,7 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
     by_width[0] = 0
     near = Distances(np.arange(n, dtype=np.uint64), by_width)
     pe = rng.permutation(n).astype(np.int32)
-    better, evaluations, _ = swap_refine(SearchProblem(csr, distances=near), pe, np.full(n, n))
+    better, evaluations, *_ = swap_refine(SearchProblem(csr, distances=near), pe, np.full(n, n))
     assert np.array_equal(np.sort(better), np.arange(n))
     labels = near.labels
 
@@ -212,7 +273,7 @@ def test_a_stop_ends_the_preparation(spec):
         after = np.arange(where.k, dtype=np.int32)
         change = _core.swap_refine(
             call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(where.k, 1), 0,
-            by_name(0, 8, 2, 10, 10), after, np.zeros(2, np.int64),
+            by_name(0, 8, 2, 10, 10), UNSETTLED, after, np.zeros(3, np.int64),
         )
         assert fewest <= call.control_arrays[1][0] <= most
         assert not stopped or (change == 0 and np.array_equal(after, np.arange(where.k)))
@@ -226,7 +287,7 @@ def test_searches_of_one_call_share_their_preparation():
         call = Call.prepare(SearchProblem(edges(512, []), distances=kernel_distances(where)), RunControl())
         _core.swap_refine(
             call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(512, np.int64), 0,
-            by_name(0, 8, chains, 10), np.arange(512, dtype=np.int32), np.zeros(2, np.int64),
+            by_name(0, 8, chains, 10), UNSETTLED, np.arange(512, dtype=np.int32), np.zeros(3, np.int64),
         )
         work.append(int(call.control_arrays[1][0]))
     assert work[0] == work[1] >= 512 * 511

@@ -30,7 +30,7 @@ def measured():
         SearchProblem(csr, distances=near), start, np.full(16, 40), RefinementSettings(cycles=1),
         control=RunControl(seed=1),
     )
-    swapped, evaluations, _ = swap_refine(
+    swapped, evaluations, *_ = swap_refine(
         SearchProblem(csr, distances=near), start[rng.permutation(576)], np.full(16, 576),
         control=RunControl(seed=1),
     )

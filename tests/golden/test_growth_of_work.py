@@ -82,9 +82,7 @@ def compared_in_order(count):
     order = np.lexsort((second, first))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=count))])
     ones, placed = np.ones(count, np.int64), np.empty(count, np.int32)
-    compared = compiled.ptram_order(
-        indptr, second[order].astype(np.int32), np.empty(0, np.int64), ones, ones, placed
-    )
+    compared = compiled.ptram_order((indptr, second[order].astype(np.int32), None), ones, ones, placed)
     assert np.array_equal(np.sort(placed), np.arange(count))
     return compared
 

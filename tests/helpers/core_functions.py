@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
 from hopbytes.engine.parallel import NO_COMMUNITIES
 from hopbytes.engine.problem import Call, SearchProblem
-from hopbytes.kernels.base import compiled, kernel, optional
+from hopbytes.kernels.base import compiled, kernel
 from hopbytes.kernels.records import Csr
 
 
@@ -40,4 +40,4 @@ def weights_uneven(csr: Csr) -> bool:
     O(m). This rule is not from the literature. It usually holds for volumes that span orders of magnitude,
     and never for equal ones.
     """
-    return bool(kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
+    return bool(kernel.weights_uneven(csr))

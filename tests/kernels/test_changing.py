@@ -30,7 +30,7 @@ def test_core_and_reference_agree(triples):
     u, v, w = pairs_of(12, triples)
     ours, theirs, results = ArcRows.of(EMPTY), ArcRows.of(EMPTY), []
     for rows, kernel in ((ours, _core), (theirs, changing_reference)):
-        rows.target, rows.mate = np.zeros(400, np.int32), np.zeros(400, np.int32)
+        rows.target, rows.opposite = np.zeros(400, np.int32), np.zeros(400, np.int32)
         rows.weight = np.zeros(400, np.int64)
         old, done = np.full(len(u), -1, np.int64), 0
         done = kernel.changing_pairs(rows.arrays(), u, v, w, old, 0)
@@ -70,9 +70,9 @@ def test_rows_of_a_graph_are_the_graph(triples):
     for task in range(12):  # every arc knows where its opposite is
         for arc in range(rows.start[task], rows.start[task] + rows.count[task]):
             other = rows.target[arc]
-            opposite = rows.start[other] + rows.mate[arc]
+            opposite = rows.start[other] + rows.opposite[arc]
             assert rows.target[opposite] == task
-            assert rows.start[task] + rows.mate[opposite] == arc
+            assert rows.start[task] + rows.opposite[opposite] == arc
 
 
 def test_arrays_that_are_full_say_so_and_keep_what_they_hold():

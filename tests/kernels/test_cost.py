@@ -63,7 +63,7 @@ def test_the_twin_agrees(seed, weights):
     where, graph = allocate("node:3@10 core:2@1"), random_graph(rng)
     distance, pe = where.distance, rng.integers(0, 6, graph.n).astype(np.int32)
     arcs = graph.arcs(graph.volumes if weights else None)
-    arguments = (arcs.indptr, arcs.targets, kernels.optional(arcs.weights), pe)
+    arguments = (arcs, pe)
     sums = [np.zeros(3, np.int64), np.zeros(3, np.int64)]
     for module, out in zip((_core, reference), sums, strict=True):
         module.volume_by_level(*arguments, distance.labels, distance.level_of_bit, 2, out)

@@ -83,7 +83,7 @@ def cases(draw):
     unequal = 1 + np.random.default_rng(pick(0, 2**32 - 1)).random((2, flows)) / 7
     wait, left = wait * unequal[0], left * unequal[1]
     penalty = np.where(wait > 0, wait, 1.0)
-    return (start, taken, share, capacity, penalty, wait, pick(0, 2) / 10, pick(0, 30)), left
+    return ((start, taken, share, capacity, penalty, wait), pick(0, 2) / 10, pick(0, 30)), left
 
 
 @settings(max_examples=200, deadline=None)

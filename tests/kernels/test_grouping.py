@@ -35,7 +35,7 @@ def random_matrix(rng, p):
 
 def by_twin(csr, arity, list_up_to, credit):
     group = np.full(len(csr[0]) - 1, -1, np.int32)
-    which = twin.group_objects(*csr, arity, list_up_to, credit, group)
+    which = twin.group_objects(csr, arity, list_up_to, credit, group)
     return group, HEURISTICS[which]
 
 
@@ -155,3 +155,16 @@ def test_credit_keeps_ranks_in_order():
     matrix = np.array([[0, 5000, 5001, 0], [5000, 0, 0, 5000], [5001, 0, 0, 5000], [0, 5000, 5000, 0]])
     assert group_objects(csr_of(matrix), 2, credit=1)[0].tolist() == [0, 0, 1, 1]
     assert group_objects(csr_of(matrix), 2, credit=0)[0].tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_number_of_threads_gives_the_same_groups(seed):
+    rng = np.random.default_rng(seed)
+    p, arity = [(8, 2), (12, 3), (16, 4), (20, 5), (18, 6), (24, 2)][seed % 6]
+    csr = csr_of(random_matrix(rng, p))
+    first = group_objects(csr, arity)
+    for threads in (2, 3, 8):
+        group, which = group_objects(csr, arity, threads=threads)
+        assert (group.tolist(), which) == (first[0].tolist(), first[1])
+    if p <= 16:
+        assert first[0].tolist() == by_twin(csr, arity, 30_000, 1)[0].tolist()

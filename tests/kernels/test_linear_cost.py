@@ -79,7 +79,7 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         matrix, near = distances(kind, 16, rng)
         start = rng.permutation(np.repeat(np.arange(16), 3)).astype(np.int32)
         linear_cost = random_linear_cost(rng, 48, 16, start)
-        pe, _, _ = swap_refine(
+        pe, *_ = swap_refine(
             SearchProblem(csr, None, near, linear_cost), start, np.full(16, 48), control=RunControl(seed)
         )
         assert np.array_equal(np.bincount(pe), np.bincount(start))

@@ -116,11 +116,11 @@ def all_pairs(endpoints):
 def entries(module, form, sources, targets):
     """Hops of every pair, and per pair its sorted (link, numerator, denominator)."""
     hops = np.empty(len(sources), np.int64)
-    module.route_hops(*form.arguments, sources, targets, hops)
+    module.route_hops(form.arguments, sources, targets, hops)
     start = np.empty(len(sources) + 1, np.int64)
-    module.route_visits(*form.arguments, sources, targets, start)
+    module.route_visits(form.arguments, sources, targets, start)
     columns = [np.full(int(start[-1]), -9, np.int64) for _ in range(3)]
-    module.route_links(*form.arguments, sources, targets, start, *columns)
+    module.route_links(form.arguments, sources, targets, start, *columns)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     return hops.tolist(), [sorted(rows[a:b]) for a, b in pairwise(start)]
 
@@ -161,12 +161,12 @@ def test_link_amounts_and_crossing_arcs_are_those_of_the_twin(kind):
         results = []
         for module in (_core, twin):
             amounts = np.zeros(links, np.int64)
-            lost = module.link_amounts(*form.arguments, indptr, arcs, weights, place, shift, amounts)
+            lost = module.link_amounts(form.arguments, (indptr, arcs, weights), place, shift, amounts)
             marked = np.zeros(len(arcs), np.uint8)
-            module.arcs_over_link(*form.arguments, indptr, arcs, place, links // 2, marked)
+            module.arcs_over_link(form.arguments, (indptr, arcs, None), place, links // 2, marked)
             counts = [np.zeros(max(64, endpoints), np.int64) for _ in range(4)]
-            left = module.hop_histogram(*form.arguments, indptr, arcs, weights, place, counts[0], counts[1])
-            sums = module.unit_traffic(indptr, arcs, weights, place, 2, counts[2], counts[3])
+            left = module.hop_histogram(form.arguments, (indptr, arcs, weights), place, counts[0], counts[1])
+            sums = module.unit_traffic((indptr, arcs, weights), place, 2, counts[2], counts[3])
             found = [count.tolist() for count in counts]
             results.append((int(lost), amounts.tolist(), marked.tolist(), int(left), tuple(sums), found))
         assert results[0] == results[1]

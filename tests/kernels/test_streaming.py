@@ -56,11 +56,11 @@ def test_placing_and_moving_equal_their_definitions(machine, seed):
     for step in range(3):
         for block in blocks_of(graph, 7, loads):
             if step < 2:
-                _core.stream_assign(block.arrays(), tuple(tree), tuple(own), penalty)
-                stream_reference.stream_assign(block.arrays(), tuple(tree), tuple(twin), penalty)
+                _core.stream_assign(block, tree, own, penalty)
+                stream_reference.stream_assign(block, tree, twin, penalty)
             else:
-                _core.stream_refine(block.arrays(), tuple(tree), tuple(own))
-                stream_reference.stream_refine(block.arrays(), tuple(tree), tuple(twin))
+                _core.stream_refine(block, tree, own)
+                stream_reference.stream_refine(block, tree, twin)
             for one, other in zip(own, twin, strict=True):
                 assert np.array_equal(one, other)
     counted = group_sums(own.pe, loads, where.k)
@@ -83,8 +83,8 @@ def test_a_sketch_equals_its_definition_and_loses_no_weight(seed):
     )
     twin, full = copied(own), False
     for block in blocks_of(graph, 11, loads):
-        row = _core.stream_cluster(block.arrays(), tuple(own), 6, 0)
-        assert row == stream_reference.stream_cluster(block.arrays(), tuple(twin), 6, 0)
+        row = _core.stream_cluster(block, own, 6, 0)
+        assert row == stream_reference.stream_cluster(block, twin, 6, 0)
         for one, other in zip(own, twin, strict=True):
             assert np.array_equal(one, other)
         full = row < block.rows
@@ -108,15 +108,15 @@ def test_fingerprints_equal_their_definition_and_see_a_missing_direction(seed):
     loads = rng.integers(0, 9, n)
     sums, twin = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
     for block in blocks_of(graph, 7, loads):
-        assert _core.stream_check(block.arrays(), n, sums) == -1
-        assert stream_reference.stream_check(block.arrays(), n, twin) == -1
+        assert _core.stream_check(block, n, sums) == -1
+        assert stream_reference.stream_check(block, n, twin) == -1
     assert np.array_equal(sums, twin)
     assert sums[1] == 0
     volumes = graph.volumes.copy()
     volumes[rng.integers(graph.m)] += 1
     uneven = Block(0, graph.indptr, graph.targets, volumes, loads)
     other = np.zeros(4, np.uint64)
-    _core.stream_check(uneven.arrays(), n, other)
+    _core.stream_check(uneven, n, other)
     assert other[1] != 0
     assert other[0] != sums[0]
 
@@ -124,10 +124,10 @@ def test_fingerprints_equal_their_definition_and_see_a_missing_direction(seed):
 def test_a_target_that_does_not_exist_is_reported_by_its_arc():
     block = Block(0, np.array([0, 2, 3]), np.array([1, 2, 0], np.int32))
     for implementation in (_core, stream_reference):
-        assert implementation.stream_check(block.arrays(), 2, np.zeros(4, np.uint64)) == 1
+        assert implementation.stream_check(block, 2, np.zeros(4, np.uint64)) == 1
 
 
 def test_arrays_that_do_not_fit_are_refused():
     block = Block(0, np.array([0, 2]), np.array([1], np.int32))
     with pytest.raises(ValueError, match="fit"):
-        _core.stream_check(block.arrays(), 2, np.zeros(4, np.uint64))
+        _core.stream_check(block, 2, np.zeros(4, np.uint64))

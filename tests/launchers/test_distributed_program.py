@@ -66,6 +66,24 @@ def test_a_file_is_mapped_and_evaluated(tmp_path, size, suffix, output):
     assert done.stdout.startswith(f"J {value:,}; ")
 
 
+def test_one_task_per_slot(tmp_path):
+    on = ("--on", "node:20@10 core:120@1")
+    words = [*PROGRAM, "map", "--distributed", "grid:60x40", "--processes", "--preset", "fast"]
+    done = mpirun(tmp_path, ranks(3, *words, *on, "-o", "a.npy", "--json"))
+    assert done.returncode == 0, done.stderr
+    record, pe = json.loads(done.stdout), np.load(tmp_path / "a.npy")
+    assert sorted(pe.tolist()) == list(range(2400))
+    assert (record["problem"], record["pes"]) == ("processes", 2400)
+    grid = hb.read("stencil:60x40:bytes=1")
+    assert record["comm_cost"] == hb.evaluate(grid, hb.Mapping(pe, hb.allocate(on[1]))).comm_cost
+    done = mpirun(tmp_path, ranks(2, *words, "--on", "node:2 core:3", "-o", "a.npy", "--force"))
+    assert done.returncode == 1
+    assert complaints(done) == [
+        "hopbytes: 2400 processes, expected at most one for each of the 6 slots"
+    ]
+    assert len(np.load(tmp_path / "a.npy")) == 2400
+
+
 def test_what_all_ranks_find_is_told_once(tmp_path):
     hb.write(hb.read("stencil:20x20"), tmp_path / "whole.parhip")
     (tmp_path / "cut.parhip").write_bytes((tmp_path / "whole.parhip").read_bytes()[:999])
@@ -93,20 +111,21 @@ def test_ranks_with_different_arguments(tmp_path, first, other, said):
     assert said in complaints(done)[0]
 
 
-def test_a_rank_that_dies_ends_all(tmp_path):
+@pytest.mark.parametrize(("way", "on"), [("islands", ON[1]), ("one_each", "node:4 core:400")])
+def test_a_rank_that_dies_ends_all(tmp_path, way, on):
     (tmp_path / "dying.py").write_text(
         "import os, signal, sys\n"
-        "from hopbytes.mpi.distributed import islands\n"
+        f"from hopbytes.mpi.distributed import {way} as way\n"
         "from hopbytes.cli import main\n"
-        "before = islands.deal\n"
+        "before = way.deal\n"
         "def deal(rows, island, groups):\n"
         "    if rows.member.rank == 1:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return before(rows, island, groups)\n"
-        "islands.deal, islands.FEWEST = deal, 100\n"
+        "way.deal, way.FEWEST = deal, 100\n"
         "main()\n"
     )
-    words = [sys.executable, "dying.py", "map", "--distributed", "grid:40x40", *ON, "-o", "a.txt"]
+    words = [sys.executable, "dying.py", "map", "--distributed", "grid:40x40", "--on", on, "-o", "a.txt"]
     done = mpirun(tmp_path, ranks(3, *words))
     assert done.returncode != 0
     assert "rank 1" in done.stderr or ",1]" in done.stderr  # mpirun says which one

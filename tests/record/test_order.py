@@ -134,3 +134,38 @@ def test_a_folder_with_files_is_kept(tmp_path):
         check_folder(str(tmp_path))
     with pytest.raises(UnsupportedError, match="other"):
         write_trace([["0 init"]], str(tmp_path / "other" / "deeper"))
+
+
+def test_sends_wait_as_the_program_did(tmp_path):
+    """A blocking send, one that waits for its receiver, and a request that is waited for."""
+    received = ["p 0 7 0 0"] * 4 + [f"w 0 7 0 {number}" for number in range(4)]
+    sent = "S 1 7 0 1;Y 1 7 0 2;s 1 7 0 3;y 1 7 0 4;f -1 -1 0 3;f -1 -1 0 2"
+    steps(tmp_path, sent, ";".join(received))
+    (sent, _), notices = read_order(str(tmp_path), 2, 10)
+    assert [action.split()[1] for action in sent[2:6]] == ["send", "ssend", "isend", "issend"]
+    tags = [action.split()[3] for action in sent[2:6]]
+    assert sent[6:8] == [f"0 wait 0 1 {tags[3]}", f"0 wait 0 1 {tags[2]}"]
+    assert not notices
+
+
+def test_the_first_steps_are_kept_without_what_has_no_partner(tmp_path):
+    """At least 64 steps of each of many ranks; more steps than were allowed are no error then."""
+    received = [f"p 0 7 0 0;w 0 7 0 {number}" for number in range(5)]
+    steps(tmp_path, ";".join(["s 1 7 0 8"] * 40_000), ";".join(received))
+    file = tmp_path / "order.0.txt"
+    file.write_text(file.read_text().replace("end 0", "over 0"))
+    with pytest.raises(FormatError, match="more than"):
+        read_order(str(tmp_path), 2, 40_000)
+    (sent, got), notices = read_order(str(tmp_path), 2, None)
+    assert len(sent) == len(got) - 5 == 2 + 5 + 2
+    assert notices == ["the trace lacks 32763 sends without a receive"]
+
+
+def test_collectives_of_some_ranks_are_rounds(tmp_path):
+    """A broadcast among three of four ranks: the second round waits for the first."""
+    for own in range(4):
+        body = "" if own == 3 else "c 0 0 1 8\n"
+        (tmp_path / f"order.{own}.txt").write_text(f"g 0 0 0 1 2 3\ng 1 0 0 1 2\n{body}end 0\n")
+    (root, *_), notices = read_order(str(tmp_path), 4, 10)
+    assert [action.split()[1] for action in root[2:-2]] == ["isend", "wait", "isend", "wait"]
+    assert not notices

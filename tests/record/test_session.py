@@ -18,6 +18,7 @@ import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
+from hopbytes.formats.base import WAITING
 from hopbytes.launch.installed import recognise
 from hopbytes.patterns.collective_messages import expand
 from hopbytes.record.application import Application
@@ -276,7 +277,8 @@ def test_the_command_passes_everything_through(tmp_path):
     assert hb.read("app.pattern").n == 4
     # The launcher ends the other ranks when one fails, so what is left of the recording is not certain.
     assert subprocess.run([*words, "fail"], **quiet).returncode == 7
-    assert [path.name for path in tmp_path.iterdir()] == ["app.pattern"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.pattern", "app.trace.gz"]
+    assert WAITING in hb.read("app.pattern").meta
 
 
 @pytest.mark.launcher

@@ -57,6 +57,7 @@ from reference.stream_reference import (
     stream_refine,
 )
 from reference.text_reference import parse_metis, parse_real_table, parse_table
+from reference.waiting_reference import replay_waiting
 
 __all__ = [
     "arcs_over_link",
@@ -87,6 +88,7 @@ __all__ = [
     "peak_after_each",
     "place_greedily",
     "ptram_order",
+    "replay_waiting",
     "reverse_cuthill_mckee",
     "route_hops",
     "route_links",

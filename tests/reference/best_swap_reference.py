@@ -5,17 +5,16 @@ from __future__ import annotations
 from itertools import combinations
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.records import Csr
+from reference.graph_reference import arcs_of
 
 
 def best_swap(
-    indptr: Int64, targets: Int32, weights: Int64, table: Int64, k: int, pe: Int32, most: int, flag: Int32
+    graph: Csr, table: Int64, k: int, pe: Int32, most: int, control: tuple[Int32, Int64 | None]
 ) -> int:
-    """Exchange tasks in place until the first number in `flag` is not 0; return the number of exchanges."""
+    """Exchange tasks in place until the control flag is set; return the number of exchanges."""
     n = len(pe)
-    edges = [
-        (v, int(targets[e]), int(weights[e]) if len(weights) else 1)
-        for v in range(n) for e in range(indptr[v], indptr[v + 1])
-    ]  # fmt: skip
+    edges = arcs_of(graph)
 
     def cost(places: list[int]) -> int:
         return sum(w * int(table[places[u] * k + places[v]]) for u, v, w in edges)
@@ -26,7 +25,7 @@ def best_swap(
         return places
 
     for made in range(most):
-        if flag[0]:
+        if control[0][0]:
             return made
         now = cost([int(p) for p in pe])
         gains = {pair: now - cost(exchanged(*pair)) for pair in combinations(range(n), 2)}

@@ -12,7 +12,7 @@ class _Rows:
     """The rows of a symmetric graph, as ``ArcRows`` has them."""
 
     def __init__(self, arrays: _Arrays) -> None:
-        self.start, self.count, self.room, self.target, self.mate, self.weight, self.pool = arrays
+        self.start, self.count, self.space, self.target, self.opposite, self.weight, self.pool = arrays
 
     def find(self, u: int, v: int) -> int:
         swap = self.count[v] < self.count[u]
@@ -20,21 +20,21 @@ class _Rows:
         for arc in range(int(self.start[row]), int(self.start[row] + self.count[row])):
             self.pool[_SCANNED] += 1
             if self.target[arc] == to:
-                return int(self.start[u] + self.mate[arc]) if swap else arc
+                return int(self.start[u] + self.opposite[arc]) if swap else arc
         return -1
 
     def erase(self, u: int, arc: int) -> None:
         self.count[u] -= 1
         last = int(self.start[u] + self.count[u])
         if arc != last:
-            for column in (self.target, self.weight, self.mate):
+            for column in (self.target, self.weight, self.opposite):
                 column[arc] = column[last]
-            self.mate[self.start[self.target[arc]] + self.mate[arc]] = arc - self.start[u]
+            self.opposite[self.start[self.target[arc]] + self.opposite[arc]] = arc - self.start[u]
 
     def widen(self, u: int) -> bool:
-        if self.count[u] < self.room[u]:
+        if self.count[u] < self.space[u]:
             return True
-        size = 0 if self.room[u] == 0 else (int(self.room[u]) // _LEAST).bit_length()
+        size = 0 if self.space[u] == 0 else (int(self.space[u]) // _LEAST).bit_length()
         wanted, place = _LEAST << size, int(self.pool[_FREE + size])
         if place >= 0:
             self.pool[_FREE + size] = self.weight[place]
@@ -44,13 +44,13 @@ class _Rows:
         else:
             return False
         held, first = int(self.count[u]), int(self.start[u])
-        for column in (self.target, self.mate, self.weight):
+        for column in (self.target, self.opposite, self.weight):
             column[place : place + held] = column[first : first + held]
         self.pool[_SCANNED] += held
-        if self.room[u] > 0:
+        if self.space[u] > 0:
             self.weight[first] = self.pool[_FREE + size - 1]
             self.pool[_FREE + size - 1] = first
-        self.start[u], self.room[u] = place, wanted
+        self.start[u], self.space[u] = place, wanted
         return True
 
     def set(self, u: int, v: int, w: int) -> int | None:
@@ -58,9 +58,9 @@ class _Rows:
         arc = self.find(u, v)
         old = 0 if arc < 0 else int(self.weight[arc])
         if arc >= 0 and w > 0:
-            self.weight[arc] = self.weight[self.start[v] + self.mate[arc]] = w
+            self.weight[arc] = self.weight[self.start[v] + self.opposite[arc]] = w
         elif arc >= 0:
-            opposite = int(self.start[v] + self.mate[arc])
+            opposite = int(self.start[v] + self.opposite[arc])
             self.erase(u, arc)
             self.erase(v, opposite)
         elif w > 0:
@@ -68,7 +68,7 @@ class _Rows:
                 return None
             for row, to in ((u, v), (v, u)):
                 place = int(self.start[row] + self.count[row])
-                self.target[place], self.weight[place], self.mate[place] = to, w, self.count[to]
+                self.target[place], self.weight[place], self.opposite[place] = to, w, self.count[to]
             self.count[u] += 1
             self.count[v] += 1
         return old

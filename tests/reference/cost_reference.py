@@ -5,26 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8, UInt64
-from reference.graph_reference import _arcs
+from hopbytes.kernels.records import Csr
+from reference.graph_reference import arcs_of
 
 
 def volume_by_level(
-    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32,
-    labels: UInt64, level_of_bit: UInt8, threads: int, out: Int64,
+    graph: Csr, pe: Int32, labels: UInt64, level_of_bit: UInt8, threads: int, out: Int64
 ) -> None:
     """Add the volume of each arc to the outermost level at which its two PEs differ."""
-    for i, j, w in _arcs(indptr, targets, volumes):
+    for i, j, w in arcs_of(graph):
         if i != j:
             differing = int(labels[pe[i]]) ^ int(labels[pe[j]])
             out[level_of_bit[differing.bit_length()]] += w
 
 
-def comm_cost_table(
-    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, table: Int64, threads: int
-) -> int:
+def comm_cost_table(graph: Csr, pe: Int32, table: Int64, threads: int) -> int:
     """Return the sum over arcs of volume x table distance."""
     k = round(len(table) ** 0.5)
-    arcs = _arcs(indptr, targets, volumes)
+    arcs = arcs_of(graph)
     return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in arcs)
 
 
@@ -47,10 +45,10 @@ def network_distance(labels: UInt64, packed: Int64, a: int, b: int) -> int:
 
 
 def comm_cost_network(
-    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, labels: UInt64, packed: Int64, threads: int
+    graph: Csr, pe: Int32, labels: UInt64, packed: Int64, threads: int
 ) -> int:
     """Return the sum over arcs of volume x distance on a network."""
-    pairs = [(int(pe[i]), int(pe[j]), w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
+    pairs = [(int(pe[i]), int(pe[j]), w) for i, j, w in arcs_of(graph) if i != j]
     return sum(w * network_distance(labels, packed, a, b) for a, b, w in pairs)
 
 

@@ -30,21 +30,14 @@ def fair_rates(
 
 
 def fair_flows(
-    start: Int64,
-    link: Int64,
-    share: Float64,
-    capacity: Float64,
-    penalty: Float64,
-    wait: Float64,
-    tolerance: float,
-    steps: int,
-    left: Float64,
-    clock: Float64,
+    flows: tuple[Int64, Int64, Float64, Float64, Float64, Float64], tolerance: float, steps: int,
+    left: Float64, clock: Float64,
 ) -> int:
     """Make at most `steps` steps and return how many flows have not ended.
 
     A step ends when a flow begins or ends, or after `tolerance` times the time so far if that is later.
     """
+    start, link, share, capacity, penalty, wait = flows
     live = [flow for flow in range(len(left)) if left[flow] > 0]
     while live and steps > 0:
         steps -= 1

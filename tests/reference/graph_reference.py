@@ -10,6 +10,7 @@ import itertools
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes.kernels.records import Csr
 
 
 def check_csr(indptr: Int64, targets: Int32, threads: int) -> int:
@@ -57,20 +58,21 @@ def csr_from_arcs(
     return len(merged)
 
 
-def _arcs(indptr: Int64, targets: Int32, volumes: Int64) -> list[tuple[int, int, int]]:
+def arcs_of(graph: Csr) -> list[tuple[int, int, int]]:
+    """Return (row, target, weight) of every arc."""
+    indptr, targets, volumes = graph
     return [
-        (i, int(targets[e]), int(volumes[e]) if len(volumes) else 1)
+        (i, int(targets[e]), 1 if volumes is None or not len(volumes) else int(volumes[e]))
         for i in range(len(indptr) - 1)
         for e in range(int(indptr[i]), int(indptr[i + 1]))
     ]
 
 
 def symmetrize(
-    indptr: Int64, targets: Int32, volumes: Int64, threads: int, out_indptr: Int64, out_targets: Int32,
-    out_weights: Int64,
+    graph: Csr, threads: int, out_indptr: Int64, out_targets: Int32, out_weights: Int64
 ) -> int:
     """Fill the graph with weight C[i,j] + C[j,i] and no diagonal; return its number of arcs."""
-    arcs = [(i, j, w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
+    arcs = [(i, j, w) for i, j, w in arcs_of(graph) if i != j]
     both = arcs + [(j, i, w) for i, j, w in arcs]
     columns = [np.array(column, np.int64) for column in zip(*both, strict=True)]
     columns = columns or [np.empty(0, np.int64)] * 3
@@ -80,9 +82,9 @@ def symmetrize(
     )
 
 
-def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64, threads: int) -> int:
+def find_asymmetry(graph: Csr, threads: int) -> int:
     """Return the index of the first arc without an equal reverse, -1 if there is none."""
-    arcs = _arcs(indptr, targets, volumes)
+    arcs = arcs_of(graph)
     weight = {(i, j): w for i, j, w in arcs}
     for e, (i, j, w) in enumerate(arcs):
         if weight.get((j, i)) != w:
@@ -91,19 +93,19 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64, threads: int) 
 
 
 def block_weights(
-    indptr: Int64, targets: Int32, weights: Int64, blocks: Int32, count: int, threads: int, sums: Int64,
-    seen: UInt8,
+    graph: Csr, blocks: Int32, count: int, threads: int, sums: Int64, seen: UInt8
 ) -> None:
     """Add the weight of arcs between blocks a and b to entry a * count + b."""
-    for i, j, w in _arcs(indptr, targets, weights):
+    for i, j, w in arcs_of(graph):
         if blocks[i] != blocks[j]:
             entry = int(blocks[i]) * count + int(blocks[j])
             sums[entry] += w
             seen[entry] = 1
 
 
-def reverse_cuthill_mckee(indptr: Int64, targets: Int32, order: Int32) -> None:
+def reverse_cuthill_mckee(graph: Csr, order: Int32) -> None:
     """Write the vertices in reverse Cuthill-McKee order; of equal degrees the smaller number comes first."""
+    indptr, targets, _ = graph
     degree = np.diff(indptr).tolist()
     found: list[int] = []
     numbered: set[int] = set()
@@ -119,27 +121,27 @@ def reverse_cuthill_mckee(indptr: Int64, targets: Int32, order: Int32) -> None:
     order[:] = found[::-1]
 
 
-def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
+def weights_uneven(graph: Csr) -> bool:
     """Return whether the standard deviation of the weights exceeds their mean, from exact sums."""
-    total, squares = sum(weights.tolist()), sum(weight * weight for weight in weights.tolist())
-    return float(squares) * len(targets) > 2 * float(total) * float(total)
+    weights = [weight for _, _, weight in arcs_of(graph)]
+    total, squares = sum(weights), sum(weight * weight for weight in weights)
+    return float(squares) * len(weights) > 2 * float(total) * float(total)
 
 
 def induced_csr(
-    indptr: Int64, targets: Int32, weights: Int64, members: Int32, place: Int32,
-    out_indptr: Int64, out_targets: Int32, out_weights: Int64,
+    graph: Csr, members: Int32, place: Int32, out_indptr: Int64, out_targets: Int32, out_weights: Int64,
 ) -> int:
     """Fill the subgraph induced by `members`, numbered by `place` (negative elsewhere); return its arcs."""
     inside = [
         (int(place[i]), int(place[j]), w)
-        for i, j, w in _arcs(indptr, targets, weights)
+        for i, j, w in arcs_of(graph)
         if place[i] >= 0 and place[j] >= 0
     ]
     out_indptr[:] = 0
     for e, (i, j, w) in enumerate(sorted(inside)):
         out_indptr[i + 1] += 1
         out_targets[e] = j
-        if len(weights):
+        if len(out_weights):
             out_weights[e] = w
     np.cumsum(out_indptr, out=out_indptr)
     return len(inside)

@@ -8,7 +8,9 @@ from functools import cache
 from itertools import combinations
 from math import comb, inf
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32
+from hopbytes.kernels.records import Csr
+from reference.graph_reference import arcs_of
 
 PACKED, SMALLEST, LARGEST_LAST, WEIGHTED, HEAVIEST, LEAST_DEGREE, IN_ORDER, EXACT = range(8)
 STARTS = 10
@@ -23,14 +25,13 @@ class _OutOfStepsError(Exception):
 
 
 def group_objects(
-    indptr: Int64, targets: Int32, weights: Int64, arity: int, list_up_to: int, credit: int, group: Int32
+    graph: Csr, arity: int, list_up_to: int, credit: int, group: Int32, threads: int = 1
 ) -> int:
     """Fill `group` (int32[p]) with numbers by smallest member; return the index of the best heuristic."""
-    p = len(indptr) - 1
+    p = len(graph[0]) - 1
     weight = [[0] * p for _ in range(p)]
-    for v in range(p):
-        for e in range(indptr[v], indptr[v + 1]):
-            weight[v][int(targets[e])] = int(weights[e]) if len(weights) else 1
+    for v, u, w in arcs_of(graph):
+        weight[v][u] = w
     packed = [tuple(range(first, first + arity)) for first in range(0, p, arity)]
     tried = [(PACKED, packed)]
     if 1 < arity < p:

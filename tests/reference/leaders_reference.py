@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopbytes.kernels.records import Csr
+from reference.graph_reference import arcs_of
 from reference.groups import Fit
 
 
-def ptram_order(indptr: Any, targets: Any, volumes: Any, sizes: Any, capacities: Any, order: Any) -> None:
+def ptram_order(graph: Csr, sizes: Any, capacities: Any, order: Any) -> None:
     """Fill `order`: by rarity of size, then by volume to earlier groups plus a share of that to others."""
-    arcs = [
-        (a, int(targets[e]), int(volumes[e]) if len(volumes) else 1)
-        for a in range(len(indptr) - 1) for e in range(int(indptr[a]), int(indptr[a + 1]))
-    ]
+    arcs = arcs_of(graph)
     fit = Fit(sizes.tolist(), capacities.tolist())
     placed: list[int] = []
     for kind in fit.by_rarity():
@@ -28,17 +27,18 @@ def ptram_order(indptr: Any, targets: Any, volumes: Any, sizes: Any, capacities:
 
 
 def sum_over_routes(
-    route_start: Any, route_link: Any, part: Any, parts: Any, shift: int, links: int, flow_start: Any,
-    rows: Any, volumes: Any, start: Any, link: Any, amount: Any,
+    routes: Any, shift: int, links: int, flow_start: Any, rows: Any, volumes: Any,
+    start: Any, link: Any, amount: Any,
 ) -> int:
     """Fill the contributions of every batch to links, in the order of first use; return their number."""
+    route_start, route_link, part, parts = routes
     entries = start[0] = 0
     for batch in range(len(flow_start) - 1):
         sums: dict[int, int] = {}
         for flow in range(int(flow_start[batch]), int(flow_start[batch + 1])):
             volume, row = int(volumes[flow]), int(rows[flow])
             for e in range(int(route_start[row]), int(route_start[row + 1])):
-                above, below = (int(part[e]), int(parts[e])) if len(part) else (1, 1)
+                above, below = (1, 1) if part is None else (int(part[e]), int(parts[e]))
                 share = (2 * abs(volume) * above * 2**shift + below) // (2 * below)
                 found = int(route_link[e])
                 assert 0 <= found < links
@@ -50,10 +50,9 @@ def sum_over_routes(
     return entries
 
 
-def hybrid_after_each(
-    start: Any, link: Any, amount: Any, load: Any, price: Any, terms: Any, value: Any
-) -> None:
+def hybrid_after_each(added: Any, load: Any, price: Any, terms: Any, value: Any) -> None:
     """Fill the hybrid metric after each batch of additions."""
+    start, link, amount = added
     a, b, c, d, unit, scale = (float(term) for term in terms)
     for batch in range(len(start) - 1):
         loads = _changed(load, link, amount, int(start[batch]), int(start[batch + 1]))
@@ -68,10 +67,9 @@ def hybrid_after_each(
         )
 
 
-def peak_after_each(
-    start: Any, link: Any, amount: Any, load: Any, price: Any, top: Any, count: Any
-) -> None:
+def peak_after_each(changes: Any, load: Any, price: Any, top: Any, count: Any) -> None:
     """Fill the maximum of load x price after each batch of changes, and the number of links with it."""
+    start, link, amount = changes
     for batch in range(len(start) - 1):
         loads = _changed(load, link, amount, int(start[batch]), int(start[batch + 1]))
         values = _priced(loads, price)

@@ -7,14 +7,19 @@ from fractions import Fraction
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8, UInt16
+from hopbytes.kernels.records import Csr
+from reference.graph_reference import arcs_of
 from reference.route_forms import ROUTERS, Path, Router, dragonfly
 
+#: The number of a form, and its arrays.
+Form = tuple[int, Int64, Int32, Int32, Int32]
 
-def _router(form: int, numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
-    return ROUTERS[form](numbers, table, first, head)
+
+def _router(form: Form) -> Router:
+    return ROUTERS[form[0]](*form[1:])
 
 
-def _shortest(form: int, numbers: Int64, path: Path | None, source: int, target: int, minimal: Router) -> int:
+def _shortest(form: int, path: Path | None, source: int, target: int, minimal: Router) -> int:
     if path is None:
         return -1
     if ROUTERS[form] is dragonfly:  # hops of flows on detours are those of the minimal route
@@ -25,66 +30,48 @@ def _shortest(form: int, numbers: Int64, path: Path | None, source: int, target:
 
 
 def route_hops(
-    form: int,
-    numbers: Int64,
-    table: Int32,
-    first: Int32,
-    head: Int32,
+    form: Form,
     sources: Int32,
     targets: Int32,
     hops: Int64,
 ) -> None:
     """Fill the number of links of a shortest route; -1 without a route."""
-    router = _router(form, numbers, table, first, head)
+    router = _router(form)
     minimal = router
-    if ROUTERS[form] is dragonfly:
-        minimal = dragonfly(np.array([*numbers[:5], 0]))
+    if ROUTERS[form[0]] is dragonfly:
+        minimal = dragonfly(np.array([*form[1][:5], 0]))
     for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
-        hops[i] = _shortest(form, numbers, router(source, target), source, target, minimal)
+        hops[i] = _shortest(form[0], router(source, target), source, target, minimal)
 
 
 def hop_table(
-    form: int,
-    numbers: Int64,
-    table: Int32,
-    first: Int32,
-    head: Int32,
+    form: Form,
     endpoints: Int32,
     hops: UInt16,
 ) -> int:
     """Fill hops between all pairs; return the number of pairs without a route."""
     count = len(endpoints)
     found = np.empty(count * count, np.int64)
-    route_hops(
-        form, numbers, table, first, head, np.repeat(endpoints, count), np.tile(endpoints, count), found
-    )
+    route_hops(form, np.repeat(endpoints, count), np.tile(endpoints, count), found)
     hops[:] = np.where((found < 0) | (found > 65535), 65535, found)
     return int(np.count_nonzero(found < 0))
 
 
 def route_visits(
-    form: int,
-    numbers: Int64,
-    table: Int32,
-    first: Int32,
-    head: Int32,
+    form: Form,
     sources: Int32,
     targets: Int32,
     start: Int64,
 ) -> None:
     """Fill the start of the links of each route."""
-    router = _router(form, numbers, table, first, head)
+    router = _router(form)
     start[0] = 0
     for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
         start[i + 1] = start[i] + len(router(source, target) or [])
 
 
 def route_links(
-    form: int,
-    numbers: Int64,
-    table: Int32,
-    first: Int32,
-    head: Int32,
+    form: Form,
     sources: Int32,
     targets: Int32,
     start: Int64,
@@ -93,7 +80,7 @@ def route_links(
     denominators: Int64,
 ) -> None:
     """Fill links and shares of each route; their order may differ from that of the kernel."""
-    router = _router(form, numbers, table, first, head)
+    router = _router(form)
     for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
         for place, entry in enumerate(router(source, target) or [], start=int(start[i])):
             links[place], numerators[place], denominators[place] = entry
@@ -105,69 +92,55 @@ def share_of(amount: int, numerator: int, denominator: int, shift: int) -> int:
 
 
 def link_amounts(
-    form: int,
-    numbers: Int64,
-    table: Int32,
-    first: Int32,
-    head: Int32,
-    indptr: Int64,
-    arc_targets: Int32,
-    weights: Int64,
+    form: Form,
+    graph: Csr,
     endpoints: Int32,
     shift: int,
     amounts: Int64,
 ) -> int:
     """Add the share of every arc to the links of its route; return the first arc without a route or -1."""
-    router = _router(form, numbers, table, first, head)
+    router = _router(form)
     unrouted = -1
-    for i in range(len(indptr) - 1):
-        for e in range(int(indptr[i]), int(indptr[i + 1])):
-            here, there = int(endpoints[i]), int(endpoints[arc_targets[e]])
-            path = router(here, there) if here != there else []
-            if path is None and unrouted < 0:
-                unrouted = e
-            for link, above, below in path or []:
-                amounts[link] += share_of(int(weights[e]) if len(weights) else 1, above, below, shift)
+    for e, (i, j, weight) in enumerate(arcs_of(graph)):
+        here, there = int(endpoints[i]), int(endpoints[j])
+        path = router(here, there) if here != there else []
+        if path is None and unrouted < 0:
+            unrouted = e
+        for link, above, below in path or []:
+            amounts[link] += share_of(weight, above, below, shift)
     return unrouted
 
 
 def arcs_over_link(
-    form: int,
-    numbers: Int64,
-    table: Int32,
-    first: Int32,
-    head: Int32,
-    indptr: Int64,
-    arc_targets: Int32,
+    form: Form,
+    graph: Csr,
     endpoints: Int32,
     link: int,
     marked: UInt8,
 ) -> None:
     """Mark the arcs whose flow uses `link`."""
-    router = _router(form, numbers, table, first, head)
-    for i in range(len(indptr) - 1):
-        for e in range(int(indptr[i]), int(indptr[i + 1])):
-            here, there = int(endpoints[i]), int(endpoints[arc_targets[e]])
-            path = router(here, there) if here != there else []
-            marked[e] = any(taken == link for taken, _, _ in path or [])
+    router = _router(form)
+    for e, (i, j, _) in enumerate(arcs_of(graph)):
+        here, there = int(endpoints[i]), int(endpoints[j])
+        path = router(here, there) if here != there else []
+        marked[e] = any(taken == link for taken, _, _ in path or [])
 
 
 def hop_histogram(
-    form: int, numbers: Int64, table: Int32, first: Int32, head: Int32, indptr: Int64, arc_targets: Int32,
-    weights: Int64, endpoints: Int32, flows: Int64, amounts: Int64,
+    form: Form, graph: Csr, endpoints: Int32, flows: Int64, amounts: Int64
 ) -> int:
     """Count arcs by hops; return the number of arcs without a route or with too many hops."""
-    sources = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    here, there = endpoints[sources], endpoints[arc_targets]
-    hops = np.empty(len(arc_targets), np.int64)
-    route_hops(form, numbers, table, first, head, here, there, hops)
+    arcs = arcs_of(graph)
+    here, there = (np.array([endpoints[arc[end]] for arc in arcs], np.int32) for end in (0, 1))
+    hops = np.empty(len(arcs), np.int64)
+    route_hops(form, here, there, hops)
     left_out = 0
     for e in np.flatnonzero(here != there).tolist():
         if not 0 <= hops[e] < len(flows):
             left_out += 1
             continue
         flows[hops[e]] += 1
-        amounts[hops[e]] += weights[e] if len(weights) else 1
+        amounts[hops[e]] += arcs[e][2]
     return left_out
 
 
@@ -208,22 +181,20 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, ta
 
 
 def unit_traffic(
-    indptr: Int64, targets: Int32, weights: Int64, units: Int32, threads: int, sent: Int64, received: Int64
+    graph: Csr, units: Int32, threads: int, sent: Int64, received: Int64
 ) -> tuple[int, int]:
     """Add the weight that units send and receive; return the weight between and inside units.
 
     `threads` are not used.
     """
     between = inside = 0
-    for i in range(len(indptr) - 1):
-        for e in range(int(indptr[i]), int(indptr[i + 1])):
-            weight, far = int(weights[e]) if len(weights) else 1, int(targets[e])
-            if units[i] != units[far]:
-                between += weight
-                sent[units[i]] += weight
-                received[units[far]] += weight
-            elif i != far:
-                inside += weight
+    for i, far, weight in arcs_of(graph):
+        if units[i] != units[far]:
+            between += weight
+            sent[units[i]] += weight
+            received[units[far]] += weight
+        elif i != far:
+            inside += weight
     return between, inside
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +12,19 @@ from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, LISTED_PAIRS
 from reference.cost_reference import network_distance
 
 #: Arguments in the form of compiled searches, see :class:`hopbytes.engine.problem.Call`.
-Graph = tuple[Int64, Int32, Int64, Int64]
-Distances = tuple[UInt64, Int64, Int64]
-AssignmentCosts = tuple[Int64, Int32, Int64, Int64]
+Graph = tuple[Int64, Int32, Int64 | None, Int64 | None]
+Distances = tuple[UInt64 | None, Int64 | None, Int64 | None]
+AssignmentCosts = tuple[Int64 | None, Int32 | None, Int64 | None, Int64 | None]
 ControlArrays = tuple[Int32, Int64]
 
 #: A linear assignment cost of this value or more means a forbidden PE (``core/graph/linear_cost.hpp``).
 FORBIDDEN = 2**60
+
+
+def _plain(arrays: tuple[Any, ...]) -> list[Any]:
+    """Return the arrays with empty ones for those that are missing."""
+    return [np.empty(0, np.int64) if array is None else array for array in arrays]
+
 
 class _Places:
     """Distances and neighbours as plain Python."""
@@ -25,8 +32,8 @@ class _Places:
     def __init__(
         self, graph: Graph, distances: Distances, assignment_costs: AssignmentCosts | None = None
     ) -> None:
-        indptr, targets, weights, _ = graph
-        self._labels, self._bit_costs, self._table = distances
+        indptr, targets, weights, self.loads = _plain(graph)
+        self._labels, self._bit_costs, self._table = _plain(distances)
         self.k = len(self._labels) or round(len(self._table) ** 0.5)
         self.n = len(indptr) - 1
         self.near = [
@@ -39,7 +46,7 @@ class _Places:
         self.assignment_costs: list[dict[int, int]] = []
         self.unlisted_costs: list[int] = []
         if assignment_costs is not None:
-            self._read_assignment_costs(*assignment_costs)
+            self._read_assignment_costs(*_plain(assignment_costs))
 
     def _read_assignment_costs(
         self, start: Int64, blocks: Int32, costs: Int64, unlisted_costs: Int64
@@ -78,9 +85,9 @@ class _Places:
 class _Search:
     """A search that evaluates an exchange by computing the whole cost again."""
 
-    def __init__(self, places: _Places, loads: Int64, capacities: Int64, pe: Int32, counted: Int64) -> None:
+    def __init__(self, places: _Places, capacities: Int64, pe: Int32, counted: Int64) -> None:
         self.places, self.pe, self.capacities, self.counted = places, pe, capacities, counted
-        self.loads = loads if len(loads) else np.ones(places.n, np.int64)
+        self.loads = places.loads if len(places.loads) else np.ones(places.n, np.int64)
         self.single = bool(np.all(np.bincount(pe) <= 1))
         self.now = places.cost(pe)
         self.arcs = 0
@@ -160,7 +167,7 @@ def pair_search(
 ) -> None:
     """Exchange pairs of one kind until no exchange has a gain; count evaluations and exchanges."""
     places = _Places(graph, distances, linear_cost)
-    search = _Search(places, graph[3], capacities, pe, counted)
+    search = _Search(places, capacities, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
         _cyclic(search, 0, n)
@@ -254,7 +261,7 @@ def chain_search(
 ) -> None:
     """Start chains of exchanges from all tasks, and again from the tasks around a chain with a gain."""
     places = _Places(graph, distances, linear_cost)
-    search = _Search(places, graph[3], capacities, pe, counted)
+    search = _Search(places, capacities, pe, counted)
     chains, queue = _Chains(search, fruitless_exchanges, budget), [int(v) for v in order]
     while queue and search.arcs < budget:
         for moved in chains.chain(queue.pop(0)):

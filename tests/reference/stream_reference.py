@@ -11,7 +11,7 @@ from hopbytes.kernels.records import Counter
 
 _WORD = 2**64 - 1
 _GAMMA = 0x9E3779B97F4A7C15
-_BlockArrays = tuple[int, Int64, Int32, Int64, Int64]
+_BlockArrays = tuple[int, Int64, Int32, Int64 | None, Int64 | None]
 _TreeArrays = tuple[Int32, Int32, Int32, Int64, Int64]
 _StateArrays = tuple[Int32, Int64, Int64, Int64, Int64]
 _SketchArrays = tuple[Int32, Int64, UInt64, Int64, Int64]
@@ -22,8 +22,8 @@ def _vertices(block: _BlockArrays, begin: int = 0) -> Iterator[tuple[int, list[t
     first, indptr, targets, weights, loads = block
     for row in range(begin, len(indptr) - 1):
         arcs = range(int(indptr[row]), int(indptr[row + 1]))
-        near = [(int(targets[e]), int(weights[e]) if len(weights) else 1) for e in arcs]
-        yield first + row, near, int(loads[row]) if len(loads) else None
+        near = [(int(targets[e]), 1 if weights is None else int(weights[e])) for e in arcs]
+        yield first + row, near, None if loads is None else int(loads[row])
 
 
 def _mixed_word(x: int) -> int:

@@ -80,7 +80,8 @@ def test_flows_agree_with_the_replay(spec, mapper):
     """Within 3 %; neither is below the lower bounds."""
     graph, where = hb.read("stencil:4x4x2:points=27"), hb.allocate(spec)
     mapping = hb.map_tasks(graph, where, mapper)
-    least, flows, replay = (hb.simulate(graph, mapping, grade=grade).seconds for grade in GRADES)
+    grades = (grade for grade in GRADES if grade != "waiting")  # which needs a trace
+    least, flows, replay = (hb.simulate(graph, mapping, grade=grade).seconds for grade in grades)
     assert flows == pytest.approx(replay, rel=0.03)
     assert min(flows, replay) > 0.9999 * least
 

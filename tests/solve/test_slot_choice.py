@@ -267,3 +267,12 @@ def test_unequal_nodes_are_said_where_equal_ones_were_asked_for(n, closed_pes):
     )
     counts = np.bincount(where.node_of_pe[mapping.pe])
     assert f"{counts[counts > 0].min()} to {counts.max()} tasks" in mapping.info["notices"][0]
+
+
+def test_large_patterns_that_leave_few_slots_free_never_cost_more_than_in_order():
+    where = hb.allocate("node:65@10 core:64@1")
+    graph = hb.CommGraph.from_edges(np.arange(4127), np.arange(1, 4128), undirected=True)
+    found = hb.map_tasks(graph, where, "fast", partition=False, limits=hb.Limits(work=0))
+    in_order = objectives["comm_cost"]().value(graph, where, np.arange(4128, dtype=np.int32))
+    assert found.info["comm_cost"] <= in_order
+    assert set(found.info["alternatives"]) == {"free", "filled", "spread"}  # the last two in order only

@@ -16,7 +16,7 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, rand
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import interruptible
 from hopbytes.errors import ScaleError, UnsupportedError
-from hopbytes.kernels.base import kernel, optional
+from hopbytes.kernels.base import kernel
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -194,10 +194,9 @@ def best_swap(
     >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)
     (array([3, 1, 2, 0], dtype=int32), 1)
     """
-    indptr, targets, weights = csr
     result = pe.copy()
     flat = np.ascontiguousarray(table, np.int64).ravel()
     if flag is None:
         flag = np.zeros(1, np.int32)
-    made = kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most, flag)
+    made = kernel.best_swap(csr, flat, len(table), result, most, (flag, None))
     return result, int(made)

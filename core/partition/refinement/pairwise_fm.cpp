@@ -28,6 +28,7 @@ template <class W>
 bool PairwiseFm<W>::improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices,
                                       const Control& control) {
   load_ = partition.loads();
+  fm_.weigh_blocks();
   const bool better = improve(0, 1, vertices, control);
   partition.blocks_were_changed();
   return better;
@@ -48,6 +49,7 @@ bool PairwiseFm<W>::improve(int32_t a, int32_t b, std::span<const int32_t> seeds
 template <class W>
 void PairwiseFm<W>::refine_attached(Partition<W>& partition, const Control& control) {
   load_ = partition.loads();
+  fm_.weigh_blocks();
   const bool compare = refined_ && partition.projected() && static_cast<int64_t>(refined_->size()) == g_->n;
   active_.assign(k_, compare ? 0 : 1);
   if (static_cast<int64_t>(changed_.size()) < g_->n) changed_.resize(g_->n, 0);
@@ -114,6 +116,12 @@ void PairwiseFm<W>::append_boundary(int64_t begin, int64_t end, std::vector<Pair
   std::vector<int32_t> last(k_, -1);  // the vertex entered last for each block
   for (auto v = static_cast<int32_t>(begin); v < end; ++v) {
     const int32_t own = part_[v];
+    if (const auto known = fm_.weights_of(v); !known.empty()) {
+      for (int32_t other = 0; other < k_; ++other)
+        if (other != own && known[other] > 0 && (active_[own] || active_[other]))
+          found.push_back({int64_t{std::min(own, other)} * k_ + std::max(own, other), v});
+      continue;
+    }
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t other = part_[g_->adj[e]];
       if (other == own || last[other] == v || !(active_[own] || active_[other])) continue;

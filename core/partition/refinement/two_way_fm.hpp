@@ -5,7 +5,8 @@
 // counts first, up to an allowed imbalance, then the cut, and among equal cuts the balance again. Inside a
 // search a block may deviate from its target by `window`, so that parts of the boundary can move as a whole.
 // With exact targets and unit loads the result is an exchange of equal numbers of vertices. The gains of the
-// vertices that a search starts from are most of its work, and are computed by ranges.
+// vertices that a search starts from are most of its work. They are computed by ranges, and those of vertices
+// of high degree from a gain cache, which follows the moves that a search keeps.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +37,25 @@ template <class W> class TwoWayFm {
     }
     queue_[0].prepare(g.n, strongest);
     queue_[1].prepare(g.n, strongest);
+    row_.resize(g.n);
+    rows_ = 0;
+    for (int64_t v = 0; v < g.n; ++v)
+      row_[v] = g.degree(v) >= std::max<int64_t>(kLeastDegree, 2 * std::ssize(target_)) ? rows_++ : -1;
     if (static_cast<int64_t>(locked_.size()) < g.n) locked_.resize(g.n, 0);
+  }
+
+  // Fills the gain cache; necessary after attach() and after others have assigned blocks.
+  void weigh_blocks() {
+    const size_t k = target_.size();
+    weight_into_.assign(rows_ * k, 0);
+    for (int64_t v = 0; rows_ > 0 && v < g_->n; ++v)
+      for (int64_t e = g_->start[v]; row_[v] >= 0 && e < g_->start[v + 1]; ++e)
+        weight_into_[row_[v] * k + part_[g_->adj[e]]] += g_->weight[e];
+  }
+  // The weight of a vertex into each block; empty if its arcs have to be scanned.
+  std::span<const int64_t> weights_of(int32_t v) const {
+    const size_t k = target_.size();
+    return row_[v] < 0 ? std::span<const int64_t>() : std::span(weight_into_.data() + row_[v] * k, k);
   }
 
   // Makes the searches that follow independent of those before, see choose().
@@ -85,6 +104,8 @@ template <class W> class TwoWayFm {
       assign(log_.back(), part_[log_.back()] == a ? b : a);
       log_.pop_back();
     }
+    if (rows_ > 0)
+      for (const int32_t v : log_) shift_weights(v, part_[v] == a ? b : a, part_[v]);
     sign_[a] = sign_[b] = 0;
     gain = best;
     return best_excess < first_excess || best > 0;
@@ -97,6 +118,7 @@ template <class W> class TwoWayFm {
 
  private:
   static constexpr int64_t kSeedsPerRange = 256;
+  static constexpr int64_t kLeastDegree = 16;  // of vertices in the gain cache, and at least twice the blocks
   static constexpr int64_t kStays = std::numeric_limits<int64_t>::min();
 
   int side_of(int32_t v) const { return part_[v] == block_[0] ? 0 : part_[v] == block_[1] ? 1 : -1; }
@@ -132,8 +154,10 @@ template <class W> class TwoWayFm {
       int64_t scanned = 0;
       for (int64_t i = begin; i < end; ++i)
         if (const int side = side_of(seeds[i]); side >= 0) {
-          gains_[i] = gain(seeds[i], side);
-          scanned += g_->degree(seeds[i]);
+          const auto known = weights_of(seeds[i]);
+          gains_[i] = known.empty() ? gain(seeds[i], side)
+                                    : gain(seeds[i], side, known[block_[side]], known[block_[1 - side]]);
+          scanned += known.empty() ? g_->degree(seeds[i]) : 1;
         }
       scanned_by_range_[begin / step] = scanned;
     });
@@ -164,6 +188,9 @@ template <class W> class TwoWayFm {
       stay += -int64_t{p == own} & w;
       connection += -int64_t{p == other} & w;
     }
+    return gain(v, side, stay, connection);
+  }
+  int64_t gain(int32_t v, int side, int64_t stay, int64_t connection) const {
     const int64_t bias = bias_ ? bias_[v] : 0, by = connection - stay - (side == 0 ? bias : -bias);
     return connection > 0 || by >= 0 ? by : kStays;
   }
@@ -172,6 +199,16 @@ template <class W> class TwoWayFm {
     load_[part_[v]] -= g_->load[v];
     load_[to] += g_->load[v];
     part_[v] = to;
+  }
+
+  // Brings the gain cache up to date after a move of v.
+  void shift_weights(int32_t v, int32_t from, int32_t to) {
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      if (row_[g_->adj[e]] < 0) continue;
+      int64_t* row = weight_into_.data() + row_[g_->adj[e]] * std::ssize(target_);
+      row[from] -= g_->weight[e], row[to] += g_->weight[e];
+    }
+    scanned_edges_ += g_->degree(v), span_ += g_->degree(v);
   }
 
   void move(int32_t v, int side) {
@@ -199,6 +236,9 @@ template <class W> class TwoWayFm {
   std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for all others
   BucketQueue queue_[2];
   std::vector<int32_t> locked_;  // number of the search in which a vertex moved
+  std::vector<int64_t> row_;  // of every vertex in the gain cache, -1 if it is not there
+  int64_t rows_ = 0;
+  std::vector<int64_t> weight_into_;  // the gain cache: weights into all blocks, row by row
   std::vector<int32_t> log_;
   std::vector<int64_t> gains_, scanned_by_range_;  // of the vertices that a search starts from
   int32_t search_ = 0;

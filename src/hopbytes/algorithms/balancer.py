@@ -160,10 +160,9 @@ def _run(
     # The gain of a move is a difference of sums. If it could overflow, rounded weights choose the moves.
     arcs = len(symmetric.targets)
     seen = prepare(symmetric.weights, arcs, given)
-    is_table = given.table is not None
-    near = seen.arrays[2] if is_table else seen.arrays[1]
-    rescaled = given._replace(table=near) if is_table else given._replace(bit_costs=near)
-    rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
+    rescaled = Distances(*seen.arrays)
+    near = rescaled.bit_costs if rescaled.table is None else rescaled.table
+    rounded = seen.weights is not symmetric.weights or near is None or not np.array_equal(near, costs)
     priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
     moves, swaps, change, _ = interruptible(
         lambda: kernels.repair(

@@ -47,9 +47,10 @@ class LargeGraphOptions:
         "N", least=0, default="4194304",
     )] = None
     distributed: Annotated[bool, option(
-        "Map a graph as a partition on the processes of an MPI job: mpirun -n P hopbytes map --distributed "
-        "… PATTERN is a METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or grid:AxB, grid:AxBxC, geometric:N; "
-        "FILE is written in parallel (.npy: int32, others: one line per task).", panel="Method",
+        "Map a graph as a partition, or one task per slot, on the processes of an MPI job: mpirun -n P "
+        "hopbytes map --distributed … PATTERN is a METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or "
+        "grid:AxB, grid:AxBxC, geometric:N; FILE is written in parallel (.npy: int32, others: one line per "
+        "task).", panel="Method",
     )] = False
     strategy: Annotated[str | None, _large(
         "With --distributed: islands (cut along the outermost level first), levels (one coarse graph for "
@@ -77,8 +78,8 @@ class LargeGraphOptions:
                 value = getattr(group, field.name)
                 if field.name not in shared and value != field.default and value not in ([], ()):
                     given[field.name] = value
-        if given.get("partition"):
-            del given["partition"]
+        if given.get("partition") or self.distributed:
+            given.pop("partition", None)
         for name, value in given.items():
             if value or name == "partition":
                 raise self._excluded(name)
@@ -144,8 +145,9 @@ class LargeGraphOptions:
             map_file, graph=path, output=output, force=force, strategy=self.strategy or "auto",
             cutter=self.cutter or "own", preset=effort.preset or "eco", imbalance=problem.imbalance,
             strict_balance=problem.strict_balance, seed=effort.seed,
+            partition=problem.partition is not False,
         )
-        record = run_on_all(work, machine.allocation)
+        record = run_on_all(work, machine.whole_or_part)
         if record is not None and json:
             print_json(record)
         elif record is not None and not quiet:

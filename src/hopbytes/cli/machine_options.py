@@ -78,6 +78,11 @@ class MachineOptions:
         where: Allocation = hb.allocate(self.on, **given, **({} if spread is None else spread.keywords()))
         return where
 
+    def whole_or_part(self) -> Allocation | str:
+        """Return the spec where the whole machine is meant, since a list of its slots may be large."""
+        alone = self.on is not None and dataclasses.replace(self, on=None).unsaid
+        return self.on if self.on is not None and alone else self.allocation()
+
     def named_hosts(self, where: Allocation | None) -> tuple[str, ...] | None:
         """Return the hosts of ``--hosts`` if they are not those of an allocation."""
         from hopbytes.text.hostlist import read_hosts

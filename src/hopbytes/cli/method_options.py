@@ -48,6 +48,11 @@ class ProblemOptions:
         "Cost of migrating one task away from --initial, in units of J.", "N", least=0, rare=True,
     )] = 0
 
+    @property
+    def constrained(self) -> bool:
+        """Whether single tasks have constraints."""
+        return any(each is not None for each in (self.fixed, self.forbidden, self.initial))
+
     def keywords(self, graph: CommGraph, where: Allocation, *, launches: bool) -> dict[str, Any]:
         """Read the files; return keywords of :func:`hopbytes.map_tasks`. Launchers start processes."""
         import hopbytes as hb
@@ -96,6 +101,10 @@ class EffortOptions:
         limited = self.time_limit is not None or self.work_limit is not None
         return limited or (self.preset is not None and presets[self.preset]().anytime)
 
+    def leaves_choice(self) -> bool:
+        """Whether several mappings may be made of which a replay chooses one."""
+        return not self.anytime
+
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
         from hopbytes.util.limits import Limits
@@ -127,6 +136,10 @@ class MethodOptions(EffortOptions):
         "Weight of the data between two tasks: bytes, messages, time (from latency and bandwidth), or unit "
         "(every pair counts as one message).", "WHAT", rare=True, values="weights",
     )] = "bytes"
+
+    def leaves_choice(self) -> bool:
+        named = self.mapper or self.refine or self.objective not in (None, "auto") or self.weight != "bytes"
+        return not named and EffortOptions.leaves_choice(self)
 
     def keywords(self) -> dict[str, Any]:
         options = EffortOptions.keywords(self) | {"objective": self.objective, "weight": self.weight}

@@ -13,10 +13,11 @@ import shlex
 #: Arguments that messages name and that are options of the same name, with dashes.
 SAME = (
     "allowed", "as_typed", "assume", "batches", "block", "bytes_scale", "capacity", "collectives",
-    "cores_per_task", "cutter", "distance", "exclude", "force", "grade", "hierarchy", "hosts", "iterations",
+    "cores_per_task", "cutter", "distance", "eager", "exclude",
+    "force", "grade", "hierarchy", "hosts", "iterations",
     "launched", "launcher", "max_bytes", "oversubscribe", "oversubscription", "pack", "partition", "per",
     "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per",
-    "tasks_per_node", "time_limit",
+    "tasks_per_node", "time_limit", "trace",
 )
 #: What stands for other arguments; with a function or a value where that makes a difference.
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME} | {

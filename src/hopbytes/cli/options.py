@@ -106,6 +106,30 @@ class ReadingOptions:
         return graph
 
 
+@frozen
+class TracedReadingOptions(ReadingOptions):
+    """How a pattern is read, and the trace beside it."""
+
+    trace: Annotated[str | None, _input(
+        "Trace of the same recording, which shows what the program waits for; none uses no trace.",
+        "PATH", rare=True, values="files", default="FILE.trace.gz beside PATTERN",
+    )] = None
+
+    def read(self, path: str, threads: int | None = None) -> CommGraph:
+        from hopbytes.formats.base import WAITING
+
+        graph = ReadingOptions.read(self, path, threads)
+        meta = dict(graph.meta)
+        if self.trace == "none":
+            meta.pop(WAITING, None)
+        elif self.trace is not None:
+            from hopbytes.text.open_input import check_file
+
+            check_file(self.trace)
+            meta[WAITING] = self.trace
+        return graph if meta == graph.meta else dataclasses.replace(graph, meta=meta)
+
+
 def given_mapping(
     path: str, form: str | None, where: Allocation | None, graph: CommGraph | None = None
 ) -> Mapping:
@@ -219,6 +243,17 @@ class BlockOptions:
         from hopbytes.solve.consecutive_ranks import map_for
 
         return map_for(graph, where, self.for_format or "plain", block=self.block, **options)
+
+    def choose(self, graph: CommGraph, where: Allocation, order: str | None, **options: Any) -> Mapping:
+        """Map under these constraints; with the launcher's own `order` a replay of a trace chooses."""
+        from hopbytes.formats.base import WAITING
+
+        if order is None or WAITING not in graph.meta:
+            return self.map(graph, where, **options)
+        from hopbytes.solve.waiting import map_by_waiting
+
+        seed = options.pop("seed", 0)
+        return map_by_waiting(graph, order, lambda more: self.map(graph, where, seed=seed + more, **options))
 
 
 @frozen

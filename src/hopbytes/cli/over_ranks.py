@@ -15,13 +15,13 @@ from hopbytes.errors import HopbytesError, UnsupportedError
 
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
-    from hopbytes.model.allocation import Allocation
+    from hopbytes.solve.sides import PlaceLike
 
 #: Seconds that a process waits for the others to have the same error.
 PATIENCE = 5.0
 #: Seconds for the launcher to pass a message on before it ends all processes.
 SETTLE = 0.3
-Work = Callable[[Any, "Callable[[], Allocation]"], Any]
+Work = Callable[[Any, "Callable[[], PlaceLike]"], Any]
 
 
 def world() -> Any:
@@ -35,7 +35,7 @@ def world() -> Any:
     return MPI.COMM_WORLD
 
 
-def run_on_all(work: Work, machine: Callable[[], Allocation]) -> Any:
+def run_on_all(work: Work, machine: Callable[[], PlaceLike]) -> Any:
     """Run `work` on this process; return what it returns on rank 0, and None on others.
 
     Rank 0 prints an error that all processes have. A process prints one that it has alone, and ends all of
@@ -58,7 +58,7 @@ def eval_distributed(graph: str, mapping: str, machine: MachineOptions, *, json:
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.mpi.distributed.mapping import evaluate_file, evaluated_sentence
 
-    record = run_on_all(partial(evaluate_file, graph=graph, mapping=mapping), machine.allocation)
+    record = run_on_all(partial(evaluate_file, graph=graph, mapping=mapping), machine.whole_or_part)
     if record is not None and json:
         print_json(record)
     elif record is not None:

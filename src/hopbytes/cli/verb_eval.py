@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def eval(
     pattern: opt.PatternFile,
     machine: AnyMachineOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     spread: SpreadOptions,
     mappings: opt.Mappings = None,
     order: Annotated[str | None, option(
@@ -106,7 +106,7 @@ def _side_by_side(graph: CommGraph, mappings: list[Mapping], names: list[str], *
 def report(
     pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     effort: EffortOptions,
     mappings: opt.Mappings = None,
     output: Annotated[str, option(
@@ -139,7 +139,8 @@ def report(
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
-            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, {}), typed)
+            order = (compare_with or usual_order(mapping_format, where)) if effort.leaves_choice() else None
+            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, {}, order), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
     write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)
@@ -157,7 +158,8 @@ class SimulationOptions:
 
     grade: Annotated[str | None, _simulation(
         "How the time is found: bound (lower bounds, at once), flows (messages share links, added up per "
-        "pair of nodes) or replay (SimGrid, every message).", "GRADE", values="grades", default="flows",
+        "pair of nodes), waiting (the steps of a trace, in which tasks wait for each other) or replay "
+        "(SimGrid, every message).", "GRADE", values="grades", default="flows",
     )] = None
     bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=opt.factor)] = 1.0
     iterations: Annotated[int | None, _simulation(
@@ -172,6 +174,10 @@ class SimulationOptions:
         "On machines of levels: a unit above the nodes sends 1/N of what its nodes could send.",
         "N", parser=opt.factor, rare=True,
     )] = 1.0
+    eager: Annotated[int | None, _simulation(
+        "Grades waiting and replay: messages of up to N bytes are sent before their receive is posted.",
+        "N", least=0, rare=True, default="that of the MPI that recorded; SimGrid's own with replay",
+    )] = None
     time_limit: Annotated[float | None, _simulation(
         "Stop a simulation after this time.", "TIME", parser=opt.seconds, default="10m",
     )] = None
@@ -185,7 +191,7 @@ class SimulationOptions:
 def simulate(
     pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     spread: SpreadOptions,
     simulation: SimulationOptions,
     mappings: opt.Mappings = None,
@@ -230,7 +236,7 @@ def simulate(
 def advise(
     pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     spread: SpreadOptions,
     simulation: SimulationOptions,
     presets: Annotated[list[str] | None, option(

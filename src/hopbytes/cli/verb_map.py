@@ -16,7 +16,7 @@ def map(
     spread: SpreadOptions,
     method: MethodOptions,
     large: LargeGraphOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     writing: opt.WritingOptions,
     blocks: opt.BlockOptions,
     launching: opt.LaunchingOptions,
@@ -34,6 +34,7 @@ def map(
     """
     from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
+    from hopbytes.formats.mappings.launchers import usual_order
 
     groups = (problem, spread, method, reading, writing, blocks, launching, phases)
     if large.wanted(*groups, all=all, compare_with=compare_with):
@@ -43,7 +44,10 @@ def map(
     where = writing.restricted(machine.allocation(spread), launching.launched)
     with watched(pattern, reading, method, phases, quiet=quiet) as watch:
         graph, launches = watch.graph, writing.launches(output)
-        mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches))
+        order = None
+        if method.leaves_choice() and not problem.constrained:
+            order = compare_with or usual_order(writing.format, where)
+        mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches), order)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt, form = written(writing, mapping, output, extra, json=json), writing.format
     if quiet and not json:

@@ -36,8 +36,9 @@ def record(
         "Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.", "KIND",
     )] = None,
     trace: Annotated[str | None, option(
-        "Keep the order of messages, too: a time-independent trace of SimGrid in a new FOLDER.",
-        "FOLDER", values="files",
+        "Keep the order of all messages: a time-independent trace of SimGrid in a new folder. Without it, "
+        "the first 65,536 steps of all ranks are kept in FILE.trace.gz beside the pattern; none keeps none.",
+        "PATH", values="files",
     )] = None,
     trace_steps: Annotated[int, option(
         "Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.",
@@ -54,20 +55,27 @@ def record(
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
+    from hopbytes.formats.files import may_write
+    from hopbytes.formats.kept_trace import kept_trace_path, write_kept_trace
     from hopbytes.record.session import next_step, target_of
     from hopbytes.record.session import record as recorded
 
     words = opt.command_words(command)
     check_target(output, writing.format, holds="pattern", force=writing.force)
+    if output != "-":
+        may_write(kept_trace_path(output), writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
-        compiler=compiler, hosts=not no_hosts, launcher=launcher, trace=trace, trace_steps=trace_steps,
+        compiler=compiler, hosts=not no_hosts, launcher=launcher, trace=None if trace == "none" else trace,
+        trace_steps=trace_steps, waiting=trace != "none" and output != "-",
     )
     if done.graph is None:
         complain(for_terminal(done.problem))
         raise Exit(done.code or 1)
     output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)
+    if done.order:
+        write_kept_trace(done.graph, output, done.order, force=writing.force)
     if not quiet:
         tell(*done.graph.meta.get("notices", ()), *receipt.notices)
         tell(_size_line(done.graph, output))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli import options as opt
@@ -16,17 +17,23 @@ if TYPE_CHECKING:
 
 
 def run(
-    pattern: Annotated[str, option(
-        "Communication pattern, recorded from this program.", "FILE", values="patterns",
-    )],
     machine: MachineOptions,
     spread: SpreadOptions,
     blocks: opt.BlockOptions,
     method: MethodOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     writing: opt.WritingOptions,
     launching: opt.LaunchingOptions,
+    pattern: Annotated[str | None, option(
+        "Communication pattern, recorded from this program. With --inside it may be a stored mapping, or be "
+        "left out.", "FILE", values="patterns",
+    )] = None,
     command: opt.CommandWords = None,
+    inside: Annotated[bool, option(
+        "Leave the processes where the launcher puts them, and give them other ranks in the program: in "
+        "MPI_COMM_WORLD, and in topologies with reorder = 1. For any launcher.",
+    )] = False,
+    compiler: opt.Compiler = None,
     dry_run: Annotated[bool, option("Write the files and print the command, but start nothing.")] = False,
     replace: Annotated[bool, option("Remove conflicting options from the command.")] = False,
     programs: Annotated[bool, option(
@@ -44,10 +51,18 @@ def run(
     unless -o names them.
     """
     from hopbytes.cli.output import judged_for, tell, tell_mapping
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.launch.launch import launch
     from hopbytes.launch.start import checked_command, machine_of_command, parsed, with_programs_of
 
     words = opt.command_words(command)
+    if inside:
+        fixed = blocks, writing, launching, replace, programs, check
+        if fixed != (opt.BlockOptions(), opt.WritingOptions(), opt.LaunchingOptions(), False, False, False):
+            raise UsageError("--inside changes no option of the launcher: use it without those that do")
+        return _inside(words, pattern, machine, spread, method, reading, output, compiler, dry_run, quiet)
+    if pattern is None:
+        raise UsageError("--pattern is missing: give --pattern FILE")
     typed = checked_command(words, None, replace=replace, several=True)
     graph = reading.read(pattern)
     typed = with_programs_of(typed, graph, programs=programs)
@@ -58,7 +73,8 @@ def run(
     form = typed.launcher.form
     if blocks.for_format is None:
         blocks = dataclasses.replace(blocks, for_format=form)
-    mapping = blocks.map(graph, where, **method.keywords(), partition=False)
+    order = usual_order(form, where) if method.leaves_choice() else None
+    mapping = blocks.choose(graph, where, order, **method.keywords(), partition=False)
     if not quiet:
         judged = judged_for(graph, mapping, form)
         tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
@@ -66,6 +82,65 @@ def run(
     say = (lambda *sentences: None) if quiet else tell
     extra |= {"dry_run": dry_run, "check": check, "force": writing.force, "say": say}
     raise Exit(launch(mapping, typed, output, **extra))
+
+
+def _inside(
+    words: list[str], pattern: str | None, machine: MachineOptions, spread: SpreadOptions,
+    method: MethodOptions, reading: opt.ReadingOptions, output: str | None, compiler: str | None,
+    dry_run: bool, quiet: bool,
+) -> None:
+    """Start a program whose rank 0 calls this command again for the order of ranks, or answer that call."""
+    import hopbytes as hb
+    from hopbytes.cli.output import tell
+    from hopbytes.launch.command import LaunchCommand
+    from hopbytes.mpi.inside.start import ANSWER, start_inside
+
+    if pattern == "-":
+        raise UsageError("--inside reads the pattern when the program runs, expected a file")
+    if ANSWER in os.environ:
+        return _answer(pattern, machine, spread, method, reading, quiet=quiet)
+    if pattern is not None:  # errors in it are found before the program starts
+        content: Any = hb.read(pattern, reading.input_format, max_bytes=reading.limit)
+        LaunchCommand.parse(words, several=True).check_count(content.n)
+    options = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+    options += ["--", "true"]
+    code, line = start_inside(words, options, output, compiler=compiler, dry_run=dry_run)
+    if dry_run:
+        tell(f"launch: {line}")
+    raise Exit(code)
+
+
+def _answer(
+    pattern: str | None, machine: MachineOptions, spread: SpreadOptions, method: MethodOptions,
+    reading: opt.ReadingOptions, *, quiet: bool,
+) -> None:
+    """Read a question from standard input and print the new rank of every process, or an error."""
+    import hopbytes as hb
+    from hopbytes.cli.error_line import sentence
+    from hopbytes.cli.output import print_text, tell
+    from hopbytes.errors import HopbytesError
+    from hopbytes.mpi.inside.answer import Question, new_order
+    from hopbytes.mpi.inside.start import ANSWER
+
+    method = dataclasses.replace(method, threads=method.threads or 1)  # the other ranks use their cores
+    try:
+        question = Question.read(sys.stdin.read())
+        content: Any = None
+        if pattern is not None and question.topology is None:
+            content = hb.read(pattern, reading.input_format, max_bytes=reading.limit)
+        found = new_order(
+            question, content, machine.allocation(spread) if machine.given else None,
+            lambda graph, where, constraints: hb.map_tasks(
+                graph, where, **method.keywords(), constraints=constraints, partition=False
+            ),
+            keep_first=os.environ[ANSWER] == "first",
+        )
+    except HopbytesError as error:
+        return print_text(f"error {sentence(error)}")
+    if not quiet and found.before:
+        asked = "MPI_COMM_WORLD" if question.topology is None else "a topology"
+        tell(f"order of ranks in {asked}: J {found.before:,} as launched, {found.after:,} now")
+    print_text("\n".join(map(str, found.ranks.tolist())))
 
 
 def verify(
@@ -261,10 +336,12 @@ def _mapped(
 ) -> Any:
     """Map a pattern as the launcher of a format can express it, and tell what is gained."""
     from hopbytes.cli.output import judged_for, tell_mapping
+    from hopbytes.formats.mappings.launchers import usual_order
 
     where = writing.restricted(machine.allocation(spread))
     blocks = opt.BlockOptions(for_format=writing.format)
-    mapping = blocks.map(graph, where, **effort.keywords(), partition=False)
+    order = usual_order(writing.format, where) if effort.leaves_choice() else None
+    mapping = blocks.choose(graph, where, order, **effort.keywords(), partition=False)
     if not quiet:
         notices = [*where.notices, *mapping.info["notices"]]
         tell_mapping(graph, mapping, judged_for(graph, mapping, writing.format), notices)

@@ -33,8 +33,13 @@ class Watch:
     effort: EffortOptions
     progress: Progress
 
-    def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
-        """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
+    def map(
+        self, blocks: BlockOptions, where: Allocation, options: dict[str, Any], order: str | None = None
+    ) -> Mapping:
+        """Map the pattern; with a limit, Ctrl-C requests the best mapping found.
+
+        With the launcher's own `order` a replay of the trace beside the pattern chooses, if there is one.
+        """
         from hopbytes.show.progress import expected_edges
 
         graph, effort = self.graph, self.effort
@@ -48,7 +53,7 @@ class Watch:
         with early_stop(anytime) as stop:
             options["limits"] = replace(options["limits"], stop=stop)
             if self.phases is None:
-                return blocks.map(graph, where, **options)
+                return blocks.choose(graph, where, order, **options)
             return self.phase_options.map(self.phases, graph, where, blocks, **options)
 
 

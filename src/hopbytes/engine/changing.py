@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Array, Int32, Int64, UInt8, UInt64
-from hopbytes.engine.problem import prepare
+from hopbytes._arrays import Array, Int32, Int64, UInt8
+from hopbytes.engine.problem import DistanceArrays, prepare
 from hopbytes.kernels.base import compiled, kernel
 from hopbytes.kernels.records import Csr, Distances
 
@@ -30,10 +30,10 @@ class ArcRows:
 
     start: Int64  # int64[rows]: First arc of each row
     count: Int32  # int32[rows]: Number of arcs of each row, and of those that fit without moving it
-    room: Int32  # int32[rows]
+    space: Int32  # int32[rows]
     #: int32[...]: Of each arc: the other task, the position of the opposite arc in its row, and the weight
     target: Int32
-    mate: Int32  # int32[...]
+    opposite: Int32  # int32[...]
     weight: Int64  # int64[...]
     pool: Int64  # int64[40]: Used entries, scanned arcs, and the first free space of every size
 
@@ -42,20 +42,20 @@ class ArcRows:
         """Return the rows of a graph. O(n + m)."""
         counts = np.diff(csr.indptr)
         doublings = np.ceil(np.log2(np.maximum(counts, 1) / _LEAST)).clip(0).astype(np.int64)
-        room = np.where(counts > 0, _LEAST << doublings, 0)
-        start = np.concatenate([[0], np.cumsum(room)])[:-1].astype(np.int64)
-        used = int(room.sum())
-        target, mate = np.zeros(used + _LEAST, np.int32), np.zeros(used + _LEAST, np.int32)
+        space = np.where(counts > 0, _LEAST << doublings, 0)
+        start = np.concatenate([[0], np.cumsum(space)])[:-1].astype(np.int64)
+        used = int(space.sum())
+        target, opposite = np.zeros(used + _LEAST, np.int32), np.zeros(used + _LEAST, np.int32)
         weight = np.zeros(used + _LEAST, np.int64)
         place = np.arange(len(csr.targets)) + np.repeat(start - csr.indptr[:-1], counts)
         # In the order of (target, row), each arc is opposite to the one at its position in stored order.
-        opposite = np.argsort(csr.targets, kind="stable")
+        reverse = np.argsort(csr.targets, kind="stable")
         target[place] = csr.targets
         weight[place] = 1 if csr.weights is None else csr.weights
-        mate[place] = opposite - csr.indptr[csr.targets]
+        opposite[place] = reverse - csr.indptr[csr.targets]
         pool = np.full(_POOL, -1, np.int64)
         pool[:_FREE] = used, 0
-        return cls(start, counts.astype(np.int32), room.astype(np.int32), target, mate, weight, pool)
+        return cls(start, counts.astype(np.int32), space.astype(np.int32), target, opposite, weight, pool)
 
     @property
     def scanned(self) -> int:
@@ -64,12 +64,12 @@ class ArcRows:
 
     def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int32, Int64, Int64]:
         """Return the arguments of kernels."""
-        return self.start, self.count, self.room, self.target, self.mate, self.weight, self.pool
+        return self.start, self.count, self.space, self.target, self.opposite, self.weight, self.pool
 
     def grow(self, rows: int) -> None:
         """Have space for that many rows; O(1) per row on average."""
         self.start, self.count = grown(self.start, rows), grown(self.count, rows)
-        self.room = grown(self.room, rows)
+        self.space = grown(self.space, rows)
 
     def set_pairs(self, u: Int32, v: Int32, weights: Int64) -> Int64:
         """Set the weights of pairs, one after the other, 0 for none; return the weights before."""
@@ -79,8 +79,8 @@ class ArcRows:
             if done == len(u):
                 return old
             # At most both rows of the pair move, each to twice its space.
-            wanted = int(self.pool[0]) + 4 * int(self.room[u[done]] + self.room[v[done]]) + 4 * _LEAST
-            self.target, self.mate = grown(self.target, wanted), grown(self.mate, wanted)
+            wanted = int(self.pool[0]) + 4 * int(self.space[u[done]] + self.space[v[done]]) + 4 * _LEAST
+            self.target, self.opposite = grown(self.target, wanted), grown(self.opposite, wanted)
             self.weight = grown(self.weight, wanted)
 
     def arcs_of(self, tasks: Int64) -> tuple[Int32, Int32, Int64]:
@@ -180,7 +180,7 @@ class PlacementState:
     cap: Int64  # int64[k]: Largest load of each PE, less ``counter[SHIFT]``
     usable: UInt8  # uint8[k]: Whether tasks may be on the PE
     counter: Int64  # int64[5]
-    distances: tuple[UInt64, Int64, Int64]
+    distances: DistanceArrays
 
     @classmethod
     def of(cls, rows: ArcRows, pe: Int32, load: Int64, usable: UInt8, distances: Distances) -> PlacementState:
@@ -216,13 +216,8 @@ class PlacementState:
 
     def update(self, rows: ArcRows, changes: Changes, settings: LocalSettings) -> Update:
         """Bring the mapping up to date; the search is deterministic and scans edges near the changes only."""
-        tasks = (self.pe, self.home, self.load, self.next, self.previous, self.outer, self.mark)
-        pes = (
-            self.first, self.held, self.pe_load, self.most, self.least, self.weight_to, self.cap, self.usable,
-            self.counter,
-        )
+        arrays = [getattr(self, field.name) for field in fields(self)[:-1]]
         met, agrees, forced, moved, source = compiled.changing_update(
-            rows.arrays(), tasks, pes, self.distances, np.array(settings, np.int64), tuple(changes[:4]),
-            tuple(changes[4:]),
+            rows.arrays(), arrays, self.distances, settings, changes
         )
         return Update(met, agrees, forced, np.array(moved, np.int32), np.array(source, np.int32))

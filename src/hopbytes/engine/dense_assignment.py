@@ -107,8 +107,8 @@ def tabu_many(
     interruptible(
         lambda: compiled.tabu_many(
             problem.flow.reshape(-1), problem.distance.reshape(-1), problem.linear_cost.reshape(-1),
-            problem.symmetric, seeds, asdict(settings), control.threads, flag,
-            counted_work, result.reshape(-1), change, done,
+            problem.symmetric, seeds, asdict(settings), control.threads,
+            (flag, counted_work), result.reshape(-1), change, done,
         ),
         flag, control, _size(problem.n, len(seeds), settings.iterations), counted_work,
     )

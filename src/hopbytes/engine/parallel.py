@@ -10,10 +10,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt8, UInt64
+from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
-from hopbytes.engine.problem import SearchProblem, prepare
+from hopbytes.engine.problem import DistanceArrays, SearchProblem, prepare
 from hopbytes.kernels.base import compiled
 from hopbytes.kernels.records import Csr
 
@@ -36,7 +36,7 @@ class LevelGraph:
     #: int32[m], int64[m] or None: Weights of 32 bits have a sum below 2^31; None means 1 each
     weights: Int32 | Int64 | None
     loads: Int64  # int64[n]
-    distances: tuple[UInt64, Int64, Int64]  # see :class:`hopbytes.engine.problem.Call`.
+    distances: DistanceArrays  # see :class:`hopbytes.engine.problem.Call`.
 
     @classmethod
     def of(cls, problem: SearchProblem) -> LevelGraph:

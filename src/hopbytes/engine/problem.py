@@ -17,8 +17,7 @@ from hopbytes.engine.control import (
     rescale_linear_cost,
     rescale_to_63_bits,
 )
-from hopbytes.kernels.base import optional
-from hopbytes.kernels.linear_cost import LinearCost, as_arrays
+from hopbytes.kernels.linear_cost import CostArrays, LinearCost, as_arrays
 from hopbytes.kernels.records import NO_DISTANCES, Csr, Distances
 
 #: With at most so many tasks, searches over all pairs are worth their time on any pattern, and there is time
@@ -139,6 +138,10 @@ class VertexGroups:
 LARGEST = 4
 
 
+#: Labels, bit costs and table, as compiled code takes them.
+DistanceArrays = tuple[UInt64 | None, Int64 | None, Int64 | None]
+
+
 class Prepared(NamedTuple):
     """The arguments of a compiled search.
 
@@ -147,26 +150,24 @@ class Prepared(NamedTuple):
     """
 
     weights: Int64 | None
-    arrays: tuple[UInt64, Int64, Int64]
+    arrays: DistanceArrays
     scale: Int64 | None
 
 
 def prepare(weights: Int64 | None, arcs: int, distances: Distances, threads: int = 1) -> Prepared:
     """Convert distances to the form that compiled code takes."""
     labels, bit_costs, table = distances
-    no_labels, no_table = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:
         scale = table[LARGEST : LARGEST + 1]
         _, shift = excess_bits(weights, arcs, scale, threads)
         if weights is not None and shift:
             weights = np.maximum(weights >> shift, 1)
-        return Prepared(weights, (labels, np.zeros(65, np.int64), table), scale)
+        return Prepared(weights, (labels, None, table), scale)
     given = bit_costs if table is None else table
     seen, near = rescale_to_63_bits(weights, arcs, given, threads)
     if table is not None:
-        return Prepared(seen, (no_labels, np.zeros(65, np.int64), no_table if near is None else near), given)
-    costs = np.zeros(65, np.int64) if near is None else near
-    return Prepared(seen, (no_labels if labels is None else labels, costs, no_table), given)
+        return Prepared(seen, (None, None, near), given)
+    return Prepared(seen, (labels, near, None), given)
 
 
 Result = TypeVar("Result")
@@ -179,12 +180,12 @@ class Call:
     `graph` consists of indptr, targets, weights and loads; `distances` of labels, bit costs and table;
     `linear_cost` of row starts, blocks, costs and costs on unlisted blocks; `control_arrays` of the control
     flag; the scanned edges and their span. Numbers are scaled so that sums cannot overflow; missing arrays
-    are empty.
+    are None.
     """
 
-    graph: tuple[Int64, Int32, Int64, Int64]
-    distances: tuple[UInt64, Int64, Int64]
-    linear_cost: tuple[Int64, Int32, Int64, Int64]
+    graph: tuple[Int64, Int32, Int64 | None, Int64 | None]
+    distances: DistanceArrays
+    linear_cost: CostArrays
     control_arrays: tuple[Int32, Int64]
     control: RunControl
 
@@ -194,7 +195,7 @@ class Call:
         indptr, targets, weights = problem.csr
         seen, distances, scale = prepare(weights, len(targets), problem.distances, control.threads)
         costs = as_arrays(rescale_linear_cost(problem.linear_cost, weights, len(targets), scale))
-        graph = (indptr, targets, optional(seen), optional(problem.loads))
+        graph = (indptr, targets, seen, problem.loads)
         return cls(graph, distances, costs, (control.flag(), np.zeros(2, np.int64)), control)
 
     def run(self, search: Callable[..., Result], size: int, *arguments: Any) -> Result:

@@ -11,8 +11,8 @@ import numpy as np
 from hopbytes._arrays import Float64, Int32, Int64, UInt16
 from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
-from hopbytes.engine.problem import prepare
-from hopbytes.kernels.base import compiled, optional, optional32
+from hopbytes.engine.problem import DistanceArrays, prepare
+from hopbytes.kernels.base import compiled
 from hopbytes.kernels.records import Csr, Distances
 
 
@@ -38,18 +38,20 @@ class Groups(NamedTuple):
     capacities: Int64  # int64[P]: Capacity of each place
 
 
+def _scaled(groups: Groups, distances: Distances) -> tuple[Groups, DistanceArrays]:
+    """Return groups and distances as compiled code takes them: sums of products cannot overflow."""
+    csr = groups.csr
+    weights, arrays, _ = prepare(csr.weights, len(csr.targets), distances)
+    return groups._replace(csr=csr._replace(weights=weights)), arrays
+
+
 def hop_greedy(
     groups: Groups, neighbourhood: Neighbourhood, distances: Distances, seeds: int
 ) -> tuple[Int32, int]:
     """Assign groups to places one after another, each near its communication partners."""
-    indptr, targets, weights = groups.csr
-    weights, arrays, _ = prepare(weights, len(targets), distances)
+    scaled, arrays = _scaled(groups, distances)
     place = np.full(len(groups.sizes), -1, np.int32)
-    cost = compiled.hop_greedy(
-        indptr, targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
-        *arrays, seeds, place,
-    )
-    return place, int(cost)
+    return place, int(compiled.hop_greedy(scaled, neighbourhood, arrays, seeds, place))
 
 
 def hop_swap(
@@ -57,15 +59,11 @@ def hop_swap(
     *, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Exchange groups (or move one to a free place) as long as this lowers the sum of weight x distance."""
-    indptr, targets, weights = groups.csr
-    weights, arrays, _ = prepare(weights, len(targets), distances)
+    scaled, arrays = _scaled(groups, distances)
     flag, result = control.flag(), place.copy()
     _, evaluations = interruptible(
-        lambda: compiled.hop_swap(
-            indptr, targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
-            *arrays, delta, flag, result,
-        ),
-        flag, control, len(targets) + len(neighbourhood.near),
+        lambda: compiled.hop_swap(scaled, neighbourhood, arrays, delta, (flag, None), result),
+        flag, control, len(groups.csr.targets) + len(neighbourhood.near),
     )
     return result, int(evaluations)
 
@@ -179,9 +177,7 @@ def route_classes(routing: Routing, capacities: Int64, control: RunControl = DEF
     """
     flag, classes = control.flag(), np.empty(len(capacities), np.int32)
     interruptible(
-        lambda: compiled.route_classes(
-            *routing[:6], routing.links, optional(routing.prices), capacities, flag, classes
-        ),
+        lambda: compiled.route_classes(routing, capacities, (flag, None), classes),
         flag, control, len(capacities) ** 2,
     )
     return classes
@@ -193,16 +189,12 @@ def _search(
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
     flag, result = control.flag(), place.copy()
-    indptr, targets, volumes = traffic.csr
     if classes is None:
         classes = np.arange(len(traffic.capacities), dtype=np.int32)
     made, evaluations = interruptible(
         lambda: compiled.routed_search(
-            job, *routing[:6], routing.links, optional(routing.prices), routing.shift,
-            indptr, targets, optional(volumes), traffic.sizes, traffic.capacities,
-            routing.ports, optional32(routing.out_ports), optional32(routing.in_ports), *neighbourhood,
-            options, weights, classes, flag, result,
+            job, traffic, routing, neighbourhood, options, weights, classes, (flag, None), result
         ),
-        flag, control, len(targets) + len(neighbourhood.near),
+        flag, control, len(traffic.csr.targets) + len(neighbourhood.near),
     )
     return result, int(made), int(evaluations)

@@ -21,6 +21,7 @@ class Searched(NamedTuple):
     pe: Int32
     evaluations: int
     swaps: int
+    settled: bool = False  #: a descent left it, which ended by itself
 
 
 def _searched(
@@ -52,16 +53,17 @@ def place_greedily(
 ) -> Int32:
     """Repeatedly assign the task with the largest volume to assigned tasks (``constructions.hpp``)."""
     call = Call.prepare(problem, control)
-    names, costs, rows = call.distances
+    names, bit_costs, rows = call.distances
     result = np.empty(problem.csr.n, np.int32)
     labels, _, table = problem.distances
     if labels is None or table is None:  # sums of distances to all assigned tasks must not overflow either
-        most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
+        each = [array for array in (bit_costs, rows) if array is not None]
+        most = max(int(array.max(initial=0)) for array in each) * max(len(result), len(room))
         less = max(0, most.bit_length() - MOST.bit_length())
-        costs, rows = costs >> less, rows >> less
+        bit_costs, rows = (None if array is None else array >> less for array in (bit_costs, rows))
     call.run(
         lambda graph, _, __, control: kernel.place_greedily(
-            graph, (names, costs, rows), control, linked, room, result
+            graph, (names, bit_costs, rows), control, linked, room, result
         ),
         len(problem.csr.targets) + len(result) * (1 if table is None else len(room)),
     )
@@ -136,11 +138,15 @@ DEFAULT_SWAPS = SwapSettings()
 
 def swap_refine(
     problem: SearchProblem, pe: Int32, capacities: Int64, settings: SwapSettings = DEFAULT_SWAPS, *,
-    control: RunControl = DEFAULT_CONTROL,
+    settled: Int32 | None = None, control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Lower the communication cost by exchanges of two tasks."""
+    """Lower the communication cost by exchanges of two tasks.
+
+    `settled` is a mapping that such a search left as `settled`: only what has moved since is searched again.
+    """
     options = asdict(settings) | {"threads": control.threads}
-    return _searched(
+    found, settles = _searched(
         compiled.swap_refine, problem, pe, control, call_size(problem.csr, capacities) * settings.repeats,
-        capacities, control.seed_word, options,
-    )[0]
+        capacities, control.seed_word, options, np.empty(0, np.int32) if settled is None else settled,
+    )
+    return found._replace(settled=bool(settles))

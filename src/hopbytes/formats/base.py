@@ -64,6 +64,8 @@ Content: TypeAlias = str | bytes | Iterable[bytes]
 MARK = "written by hopbytes"
 #: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
 TRACE = "trace"
+#: Name in ``graph.meta`` of the path of the first steps of all ranks, which `record` keeps beside a pattern.
+WAITING = "waiting"
 
 
 @frozen

@@ -25,6 +25,7 @@ from hopbytes.errors import (
 )
 from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written
 from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
+from hopbytes.formats.kept_trace import with_kept_trace
 from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.machines.tree import Tree, one_host
 from hopbytes.model.allocation import Allocation
@@ -217,6 +218,7 @@ def _read(
                 content = chosen.read(source)
             if isinstance(content, CommGraph):
                 content.know_directions()
+                content = with_kept_trace(content, source.path)
             return content
         except MemoryError:
             raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None

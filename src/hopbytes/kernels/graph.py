@@ -24,8 +24,7 @@ def comm_cost_by_level(
     :class:`hopbytes.machines.distances.TreeDistance`.
     """
     out = np.zeros(levels + 1, np.int64)
-    indptr, targets, weights = arcs
-    kernel.volume_by_level(indptr, targets, optional(weights), pe, labels, level_of_bit, threads, out)
+    kernel.volume_by_level(arcs, pe, labels, level_of_bit, threads, out)
     return out
 
 
@@ -34,8 +33,7 @@ def comm_cost_table(arcs: Csr, pe: Int32, table: Int64, threads: int = 1) -> int
 
     Arcs of a task to itself count the diagonal entry of its PE, which is 0 in most tables.
     """
-    indptr, targets, weights = arcs
-    return int(kernel.comm_cost_table(indptr, targets, optional(weights), pe, table, threads))
+    return int(kernel.comm_cost_table(arcs, pe, table, threads))
 
 
 def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64, threads: int = 1) -> int:
@@ -43,8 +41,7 @@ def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64, threa
 
     The arrays are described at :class:`hopbytes.machines.distances.LoweredNetwork`.
     """
-    indptr, targets, weights = arcs
-    return int(kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed, threads))
+    return int(kernel.comm_cost_network(arcs, pe, labels, packed, threads))
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
@@ -63,19 +60,9 @@ def repair(
     linear_cost: LinearCost | None = None,
 ) -> tuple[int, int, int, int]:
     """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it."""
-    indptr, targets, weights = csr
-    labels, bit_costs, table = distances
-    shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
-    if table is not None:
-        scanned = np.empty(0, np.uint64) if labels is None else labels
-        found = compiled.repair_table(
-            *shared, scanned, table, flag, as_arrays(linear_cost)
-        )
-    else:
-        found = compiled.repair_tree(
-            *shared, labels, bit_costs, flag, as_arrays(linear_cost)
-        )
-    moves, swaps, change, compared = found
+    moves, swaps, change, compared = compiled.repair(
+        (*csr, loads), pe, capacities, fill_empty, distances, (flag, None), as_arrays(linear_cost)
+    )
     return int(moves), int(swaps), int(change), int(compared)
 
 
@@ -112,7 +99,7 @@ HEURISTICS = (
 
 
 def group_objects(
-    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1
+    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1, threads: int = 1
 ) -> tuple[Int32, str]:
     """Form groups of `arity` of p objects so that the weight between groups is small.
 
@@ -124,9 +111,8 @@ def group_objects(
     >>> group_objects(pairs, 2)
     (array([0, 1, 0, 1], dtype=int32), 'smallest_first')
     """
-    indptr, targets, weights = csr
-    group = np.empty(len(indptr) - 1, np.int32)
-    which = kernel.group_objects(indptr, targets, optional(weights), arity, list_up_to, credit, group)
+    group = np.empty(len(csr[0]) - 1, np.int32)
+    which = kernel.group_objects(csr, arity, list_up_to, credit, group, threads)
     return group, HEURISTICS[int(which)]
 
 
@@ -181,13 +167,12 @@ def symmetrize(arcs: Csr, threads: int = 1) -> Csr:
 
     The arrays are views of larger ones, of which pages that were never written take no memory.
     """
-    indptr, targets, weights = arcs
-    volumes = optional(None if weights is None else np.ascontiguousarray(weights))
-    out_indptr = np.empty(len(indptr), np.int64)
-    out_targets = np.empty(2 * len(targets), np.int32)
-    out_weights = np.empty(2 * len(targets), np.int64)
-    count = int(kernel.symmetrize(indptr, targets, volumes, threads, out_indptr, out_targets, out_weights))
-    return Csr(out_indptr, out_targets[:count], out_weights[:count])
+    if arcs.weights is not None:
+        arcs = arcs._replace(weights=np.ascontiguousarray(arcs.weights))
+    indptr, arcs_both_ways = np.empty(len(arcs.indptr), np.int64), 2 * len(arcs.targets)
+    targets, weights = np.empty(arcs_both_ways, np.int32), np.empty(arcs_both_ways, np.int64)
+    count = int(kernel.symmetrize(arcs, threads, indptr, targets, weights))
+    return Csr(indptr, targets[:count], weights[:count])
 
 
 def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
@@ -196,24 +181,17 @@ def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
     O(arcs of the members). The arrays are views of larger buffers, which also have room for arcs to other
     vertices.
     """
-    indptr, targets, weights = csr
-    room = int((indptr[1:][members] - indptr[:-1][members]).sum())
-    out_indptr = np.empty(len(members) + 1, np.int64)
-    out_targets = np.empty(room, np.int32)
-    out_weights = np.empty(0 if weights is None else room, np.int64)
-    count = int(
-        kernel.induced_csr(
-            indptr, targets, optional(weights), members, place, out_indptr, out_targets, out_weights
-        )
-    )
-    return Csr(out_indptr, out_targets[:count], None if weights is None else out_weights[:count])
+    room = int((csr.indptr[1:][members] - csr.indptr[:-1][members]).sum())
+    indptr, targets = np.empty(len(members) + 1, np.int64), np.empty(room, np.int32)
+    weights = np.empty(0 if csr.weights is None else room, np.int64)
+    count = int(kernel.induced_csr(csr, members, place, indptr, targets, weights))
+    return Csr(indptr, targets[:count], None if csr.weights is None else weights[:count])
 
 
 def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     """Return the graph of the weights between blocks, with rows in ascending order of targets."""
-    indptr, targets, weights = csr
     sums, seen = np.zeros(blocks * blocks, np.int64), np.zeros(blocks * blocks, np.uint8)
-    kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
+    kernel.block_weights(csr, block, blocks, threads, sums, seen)
     entries = np.flatnonzero(seen)
     starts = np.searchsorted(entries, blocks * np.arange(blocks + 1, dtype=np.int64))
     return Csr(starts.astype(np.int64), (entries % max(blocks, 1)).astype(np.int32), sums[entries])
@@ -231,10 +209,10 @@ def reverse_cuthill_mckee(csr: Csr) -> Int32:
     [2, 0, 1]
     """
     order = np.empty(csr.n, np.int32)
-    kernel.reverse_cuthill_mckee(csr.indptr, csr.targets, order)
+    kernel.reverse_cuthill_mckee(csr, order)
     return order
 
 
 def find_asymmetry(arcs: Csr, threads: int = 1) -> int:
     """Return the index of the first arc whose reverse is missing or has another weight; -1 if none is."""
-    return int(kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))
+    return int(kernel.find_asymmetry(arcs, threads))

@@ -166,9 +166,12 @@ def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
     )  # fmt: skip
 
 
-def as_arrays(linear_cost: LinearCost | None) -> tuple[Int64, Int32, Int64, Int64]:
-    """Return the arrays for compiled code: four empty arrays if there are no costs."""
+#: The arrays of :class:`LinearCost` for compiled code, all None without costs.
+CostArrays = tuple[Int64 | None, Int32 | None, Int64 | None, Int64 | None]
+
+
+def as_arrays(linear_cost: LinearCost | None) -> CostArrays:
+    """Return the arrays for compiled code."""
     if linear_cost is None:
-        none = np.empty(0, np.int64)
-        return none, np.empty(0, np.int32), none, none
+        return None, None, None, None
     return linear_cost.indptr, linear_cost.pes, linear_cost.costs, linear_cost.rest

@@ -13,7 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
 
-#: Forms of routes, in the order of ``RouteForm`` in core/routing/any_routes.hpp.
+#: Forms of routes, in the order of ``any_routes`` in core/routing/any_routes.cpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
 #: The value that means "no route" in a table of hops.
@@ -64,7 +64,7 @@ class Routes(NamedTuple):
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     """Return int64[f], the number of links of the shortest route of each flow; -1 without a route."""
     hops = np.empty(len(sources), np.int64)
-    kernel.route_hops(*form.arguments, sources, targets, hops)
+    kernel.route_hops(form.arguments, sources, targets, hops)
     return hops
 
 
@@ -74,16 +74,16 @@ def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
     :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
     hops = np.empty(len(endpoints) ** 2, np.uint16)
-    unrouted = int(kernel.hop_table(*form.arguments, endpoints, hops))
+    unrouted = int(kernel.hop_table(form.arguments, endpoints, hops))
     return hops.reshape(len(endpoints), len(endpoints)), unrouted
 
 
 def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
     """Return the links of flows; O(total length of the routes) time and memory."""
     start = np.empty(len(sources) + 1, np.int64)
-    kernel.route_visits(*form.arguments, sources, targets, start)
+    kernel.route_visits(form.arguments, sources, targets, start)
     columns = [np.empty(int(start[-1]), np.int64) for _ in range(3)]
-    kernel.route_links(*form.arguments, sources, targets, start, *columns)
+    kernel.route_links(form.arguments, sources, targets, start, *columns)
     if form.split:
         return Routes(start, *columns)
     return Routes(start, columns[0], None, None)
@@ -104,25 +104,21 @@ def link_amounts(
 ) -> tuple[Int64, int]:
     """Return the load that flows put on every link."""
     amounts = np.zeros(n_links, np.int64)
-    unrouted = kernel.link_amounts(
-        *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, shift, amounts
-    )
+    unrouted = kernel.link_amounts(form.arguments, arcs, endpoints, shift, amounts)
     return amounts, int(unrouted)
 
 
 def arcs_over_link(form: RouteForm, arcs: Csr, endpoints: Int32, link: int) -> Bool:
     """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(arcs.targets), np.uint8)
-    kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
+    kernel.arcs_over_link(form.arguments, arcs, endpoints, link, marked)
     return marked.view(np.bool_)
 
 
 def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, Int64]:
     """Count arcs between different endpoints by the hops of their shortest route."""
     flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
-    kernel.hop_histogram(
-        *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, flows, amounts
-    )
+    kernel.hop_histogram(form.arguments, arcs, endpoints, flows, amounts)
     most = int(np.flatnonzero(flows).max(initial=0)) + 1
     return flows[:most].copy(), amounts[:most].copy()
 
@@ -157,8 +153,7 @@ class UnitTraffic(NamedTuple):
 def unit_traffic(arcs: Csr, units: Int32, n_units: int, threads: int = 1) -> UnitTraffic:
     """Sum the weight that units (PEs, nodes) send to and receive from each other."""
     sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
-    indptr, targets, weights = arcs
-    between, inside = kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
+    between, inside = kernel.unit_traffic(arcs, units, threads, sent, received)
     return UnitTraffic(int(between), int(inside), sent, received)
 
 
@@ -221,9 +216,9 @@ def fair_flow_seconds(
     left, clock = np.array(volumes, np.float64), np.zeros(2)
     empty = left <= 0
     clock[1] = latency[empty].max(initial=0.0)
-    arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty
     wait = np.ascontiguousarray(latency, np.float64)
-    while kernel.fair_flows(*arrays, wait, float(tolerance), STEPS, left, clock):
+    arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty, wait
+    while kernel.fair_flows(arrays, float(tolerance), STEPS, left, clock):
         if go_on is not None:
             go_on()
     return float(clock[1])
@@ -250,7 +245,7 @@ def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
     array([1, 2, 0], dtype=int32)
     """
     order = np.empty(len(sizes), np.int32)
-    kernel.ptram_order(arcs.indptr, arcs.targets, optional(arcs.weights), sizes, capacities, order)
+    kernel.ptram_order(arcs, sizes, capacities, order)
     return order
 
 
@@ -262,8 +257,7 @@ def sum_over_routes(
     start = np.empty(len(flow_start), np.int64)
     links, amounts = np.empty(room, np.int64), np.empty(room, np.int64)
     entries = int(kernel.sum_over_routes(
-        routes.indptr, routes.links, optional(routes.numerators), optional(routes.denominators), shift,
-        n_links, flow_start, rows, volumes, start, links, amounts,
+        routes, shift, n_links, flow_start, rows, volumes, start, links, amounts
     ))
     return LinkChanges(start, links[:entries], amounts[:entries])
 
@@ -271,7 +265,7 @@ def sum_over_routes(
 def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
     """Return float64[B], the hybrid metric of PTRAM after adding each batch alone to `load`."""
     value = np.empty(len(added.start) - 1, np.float64)
-    kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
+    kernel.hybrid_after_each(added, load, optional(prices), terms, value)
     return value
 
 
@@ -285,5 +279,5 @@ def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> 
     (array([3]), array([1]))
     """
     top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
-    kernel.peak_after_each(*changes, load, optional(prices), top, count)
+    kernel.peak_after_each(changes, load, optional(prices), top, count)
     return top, count

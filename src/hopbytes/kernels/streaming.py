@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
-from hopbytes.kernels.base import kernel, optional
+from hopbytes.kernels.base import kernel
 from hopbytes.kernels.records import Counter, Csr
 
 
@@ -29,10 +29,6 @@ class Block(NamedTuple):
     def csr(self) -> Csr:
         """The rows as a record of arrays."""
         return Csr(self.indptr, self.targets, self.weights)
-
-    def arrays(self) -> tuple[int, Int64, Int32, Int64, Int64]:
-        """Return the arguments of kernels."""
-        return self.first, self.indptr, self.targets, optional(self.weights), optional(self.loads)
 
 
 class TreeOfPes(NamedTuple):
@@ -81,7 +77,7 @@ class MappingState(NamedTuple):
 
 def check_block(block: Block, n: int, sums: UInt64) -> int:
     """Add the fingerprint of a block to `sums`, uint64[4]; return its first arc to no vertex, -1 if none."""
-    return int(kernel.stream_check(block.arrays(), n, sums))
+    return int(kernel.stream_check(block, n, sums))
 
 
 def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Float64) -> None:
@@ -90,12 +86,12 @@ def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Fl
     Source: after Faraj and Schulz, "Recursive multi-section on the fly", CLUSTER 2022, with the score of
     Tsourakakis et al., "FENNEL", WSDM 2014.
     """
-    kernel.stream_assign(block.arrays(), tuple(tree), tuple(state), penalty)
+    kernel.stream_assign(block, tree, state, penalty)
 
 
 def refine_block(block: Block, tree: TreeOfPes, state: MappingState) -> None:
     """Move vertices of a block to PEs of neighbours where that lowers J, or ends an overload."""
-    kernel.stream_refine(block.arrays(), tuple(tree), tuple(state))
+    kernel.stream_refine(block, tree, state)
 
 
 class SketchArrays(NamedTuple):
@@ -117,9 +113,9 @@ def cluster_block(block: Block, sketch: SketchArrays, heaviest: int, row: int) -
     That is ``block.rows`` if all fitted. Clusters of several vertices have at most load `heaviest`. The
     vertices choose clusters as in size-constrained label propagation (Meyerhenke, Sanders, Schulz, 2014).
     """
-    return int(kernel.stream_cluster(block.arrays(), tuple(sketch), heaviest, row))
+    return int(kernel.stream_cluster(block, sketch, heaviest, row))
 
 
 def add_pairs(sketch: SketchArrays, a: Int32, b: Int32, weights: Int64) -> None:
     """Add weights between clusters `a` and `b` to the table, in which there must be room for them."""
-    kernel.stream_pairs(tuple(sketch), a, b, weights)
+    kernel.stream_pairs(sketch, a, b, weights)

@@ -260,7 +260,7 @@ def compilers_of(command: LaunchCommand, library: str = "", family: str = "") ->
     if library:  # lib/libmpi.so belongs to bin/mpicc; the library may be one folder deeper
         above = os.path.dirname(os.path.dirname(library))
         beside += [os.path.join(above, "bin"), os.path.join(os.path.dirname(above), "bin")]
-    of_maker = (*command.launcher.compilers, "mpicc")
+    of_maker = (*command.launcher.compilers, "mpicc", "mpicc_abi")
     paths = [os.path.join(near, wrapper) for near in beside for wrapper in (f"mpicc{suffix}", *of_maker)]
     paths += [f"mpicc{suffix}", f"mpicc.{family or command.launcher.suffix}", *of_maker]
     return list(dict.fromkeys(path for path in map(shutil.which, paths) if path))

@@ -49,6 +49,8 @@ class Level:
     #: how much more than others the units of this level can take (``cap=``): one number for all, one for each
     #: unit inside every unit of the level outside, or one for each unit of the machine; empty: all alike
     capacity: tuple[int, ...] = ()
+    #: a unit of this level, above the nodes, sends 1/N of what its nodes could send together (``over=``)
+    oversubscription: float | None = None
 
 
 @frozen
@@ -135,6 +137,10 @@ class Machine(ABC):
     @abstractmethod
     def distance(self) -> Distance:
         """Lower the distances between cores to one of the forms that kernels know."""
+
+    def distance_of(self, cores: Int64) -> Distance:
+        """Lower the distances among some cores (ascending)."""
+        return self.distance().select(cores)
 
     @abstractmethod
     def ancestors(self, level: int) -> Int32:

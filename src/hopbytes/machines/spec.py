@@ -7,7 +7,7 @@
     tree  = level { " " level }                   outermost first
     level = name ":" count [ "@" distance ] { ":" key "=" value } [ ":rails" ]
     count = N | "[" N "," N … "]"                 one number per unit of the level outside
-    key   = "bw" | "lat" | "cap"                  cap takes a count: capacity of each unit
+    key   = "bw" | "lat" | "over" | "cap"         cap takes a count: capacity of each unit
 
 A kind is found by its name in the registry of machines and reads the rest of its part itself, so a
 new topology needs no change here. A part that begins with any other word is a tree.
@@ -19,14 +19,15 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hopbytes.errors import FormatError, damaged
-from hopbytes.machines.base import GPU_NAMES, NODE_NAMES, Level, Machine, machines
+from hopbytes.machines.base import GPU_NAMES, MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
 from hopbytes.machines.tree import MAX_LEVELS, WORDS, Tree, check_order, level_name, shorten
 from hopbytes.text.open_input import open_stream
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
-LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
+LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency", "over": "oversubscription"}
 #: Names of levels whose hosts share NVLink.
 DOMAIN_NAMES = ("domain", "nvlink", "nvl")
 HEAD = 4096
@@ -184,6 +185,11 @@ def _parse_tree(text: str) -> Machine:
             raise (_with_kinds(token, error) if outside == 0 else error) from None
         tiers.append(level)
         children.append(count)
+    factor = 1  # a level whose units send less outwards is farther, where no distance is given
+    for at in reversed(range(len(tiers))):
+        factor *= math.ceil(tiers[at].oversubscription or 1)
+        if not given[at] and factor > 1:
+            tiers[at] = replace(tiers[at], distance=factor * tiers[at].distance)
     check_order([level.name for level in tiers], tokens)
     if any(marked):
         return _with_rails(tiers, children, marked, given)
@@ -238,11 +244,13 @@ def _parse_level(token: str, default_distance: int) -> tuple[Level, Count]:
             capacity = sizes if isinstance(sizes, tuple) else (sizes,)
             continue
         if key not in LEVEL_KEYS or LEVEL_KEYS[key] in keys:
-            raise bad(f": {shorten(item)}, expected bw=NUMBER, lat=NUMBER or cap=N, each once")
+            raise bad(f": {shorten(item)}, expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N, each once")
         try:
             keys[LEVEL_KEYS[key]] = float(value)
         except ValueError:
             raise bad(f": {shorten(item)}, expected a number") from None
+        if key == "over" and not 1 <= keys[LEVEL_KEYS[key]] <= MAX_CAPACITY:
+            raise bad(f": {shorten(item)}, expected a number from 1 to {MAX_CAPACITY}")
     if at and not INTEGER.fullmatch(distance_text):
         raise bad(f": distance {shorten(distance_text)}, expected an integer from 0 to 2**62")
     level = Level(level_name(name), int(distance_text) if at else default_distance, **keys, capacity=capacity)

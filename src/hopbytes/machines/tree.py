@@ -185,6 +185,12 @@ class Tree(Machine):
     def levels(self) -> tuple[Level, ...]:
         return self.tiers
 
+    @property
+    def regular(self) -> list[int] | None:
+        """The children per unit of every level, outermost first; None if units of a level differ."""
+        counts = [count for count in self.children if isinstance(count, int)]
+        return counts if len(counts) == len(self.children) else None
+
     def spec(self) -> str:
         return " ".join(
             _level_text(level, count) for level, count in zip(self.tiers, self.children, strict=True)
@@ -201,6 +207,22 @@ class Tree(Machine):
 
     def distance(self) -> TreeDistance:
         return _lower(self)
+
+    def distance_of(self, cores: Int64) -> TreeDistance:
+        counts = self.regular
+        if len(cores) == self.n_cores or counts is None:
+            return self.distance().select(cores)
+        labels, rest, bit = np.zeros(len(cores), np.uint64), cores, 0
+        level_of_bit = np.zeros(65, np.uint8)
+        for number, count in enumerate(reversed(counts), start=1):
+            rest, child = np.divmod(rest, count)
+            labels |= child.astype(np.uint64) << np.uint64(bit)
+            width = (count - 1).bit_length()
+            level_of_bit[bit + 1 : bit + width + 1] = number
+            bit += width
+        level_of_bit[bit + 1 :] = len(self.tiers)
+        costs = np.array([0] + [level.distance for level in reversed(self.tiers)], np.int64)
+        return TreeDistance(own(labels), own(level_of_bit), own(costs))
 
     def with_distances(self, distances: Mapping[str, int]) -> Tree:
         names = [level.name for level in self.tiers]
@@ -252,6 +274,9 @@ def _check_level(level: Level) -> None:
         raise _bad(f"bw={level.bandwidth} of {level.name}, expected bytes per second > 0")
     if level.latency is not None and not 0 <= level.latency < math.inf:
         raise _bad(f"lat={level.latency} of {level.name}, expected seconds >= 0")
+    if level.oversubscription is not None and not 1 <= level.oversubscription <= MAX_CAPACITY:
+        over = f"over={level.oversubscription} of {level.name}"
+        raise _bad(f"{over}, expected a number from 1 to {MAX_CAPACITY}")
     if any(not 1 <= size <= MAX_CAPACITY for size in level.capacity):
         raise _bad(f"cap={level.capacity} of {level.name}, expected integers from 1 to {MAX_CAPACITY}")
 
@@ -268,7 +293,7 @@ def _lowest_bit_of_equal_cost(bit_costs: Int64, bit: int) -> int:
 
 def _level_text(level: Level, count: int | tuple[int, ...]) -> str:
     number = str(count) if isinstance(count, int) else "[" + ",".join(map(str, count)) + "]"
-    keys = (("bw", level.bandwidth), ("lat", level.latency))
+    keys = (("bw", level.bandwidth), ("lat", level.latency), ("over", level.oversubscription))
     extras = "".join(f":{key}={_number_text(value)}" for key, value in keys if value is not None)
     if level.capacity:
         several = len(level.capacity) > 1

@@ -149,7 +149,7 @@ class Allocation:
     def distance(self) -> Any:
         """Distances between PEs as kernels take them (TreeDistance or TableDistance), computed once."""
         if "distance" not in self._cache:
-            self._cache["distance"] = self.machine.distance().select(self.first_core)
+            self._cache["distance"] = self.machine.distance_of(self.first_core)
         return self._cache["distance"]
 
     @property

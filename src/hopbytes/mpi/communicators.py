@@ -225,15 +225,12 @@ def new_ranks(
     arcs = [(rank, to, size) for rank, own in enumerate(sends) for to, size in own.items()]
     table = np.array(arcs, np.int64).reshape(-1, 3)
     graph = CommGraph.from_edges(table[:, 0], table[:, 1], table[:, 2], n=len(sends))
-    identity = np.empty(len(spots), np.int32)
-    identity[process] = np.arange(len(spots), dtype=np.int32)
     mapped = map_tasks(graph, where, method, seed=seed, threads=1, partition=False).pe
     cost = CommCost()
-    if cost.value(graph, where, mapped) >= cost.value(graph, where, identity):
+    launched = np.argsort(process).astype(np.int32)  # the PE of each process
+    if cost.value(graph, where, mapped) >= cost.value(graph, where, launched):
         return np.arange(len(spots), dtype=np.int64)
-    new = np.empty(len(spots), np.int64)
-    new[process[mapped]] = np.arange(len(spots))  # the process on the PE of task i gets rank i
-    return new
+    return np.argsort(process[mapped])  # the process on the PE of task i gets rank i
 
 
 def _new_ranks(

@@ -51,16 +51,28 @@ def this_spot(host: str | None = None, folder: str = CPU_FOLDER) -> Spot:
         host = MPI.Get_processor_name()
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     own = folder.format(cpus[0])
-    return Spot(host, cpus, tuple(_unit(cpus, os.path.join(own, name)) for _, name in UNITS))
+    return spot(host, cpus, [_first_bytes(os.path.join(own, name)) for _, name in UNITS])
 
 
-def _unit(cpus: tuple[int, ...], path: str) -> int:
+def spot(host: str, cpus: tuple[int, ...], units: Sequence[str]) -> Spot:
+    """Return where a process runs, from the CPUs in its unit of each of :data:`UNITS`, "" if none."""
+    return Spot(host, cpus, tuple(_lowest(cpus, text) for text in units))
+
+
+def _first_bytes(path: str) -> str:
     try:
         with open(path, encoding="ascii") as stream:
-            unit = parse_cpus(stream.read(4096), path)
-    except (OSError, ValueError, HopbytesError):  # no such level on this machine
+            return stream.read(4096)
+    except (OSError, ValueError):  # no such level on this machine
+        return ""
+
+
+def _lowest(cpus: tuple[int, ...], text: str) -> int:
+    try:
+        unit = parse_cpus(text, "units")
+    except HopbytesError:
         return -1
-    return min(unit) if set(cpus) <= unit else -1
+    return min(unit) if unit and set(cpus) <= unit else -1
 
 
 def from_rank_0(comm: Comm, given: Any, work: Callable[[list[Any]], Sequence[Any]], name: str) -> Any:

@@ -56,14 +56,16 @@ static int win_freed(MPI_Win win, int key, void *value, void *extra) {
 
 /* ------------------------------------------------------------ counting */
 
-static int counting(void) {
-    if (!active || paused || witness) return 0;
+static int listening(void) {
+    if (!active || paused) return 0;
     if (skip_until > 0) {
         if (PMPI_Wtime() < skip_until) return 0;
         skip_until = 0;
     }
     return 1;
 }
+
+static int counting(void) { return !witness && listening(); }
 
 #include "interposer_order.h"
 
@@ -93,15 +95,16 @@ static void count_call(struct group *g, int kind, int root, long long bytes) {
     c->times += 1;
 }
 
-static void apply(struct group *g, int kind, int peer, int tag, long long bytes) {
-    if (kind >= 0) count_call(g, kind, peer, bytes);
-    else count_pair(g, peer, kind, bytes);
+/* `counts`: a witness keeps the order of what Open MPI counts. */
+static void apply(struct group *g, int kind, int peer, int tag, long long bytes, int counts) {
+    if (counts && kind >= 0) count_call(g, kind, peer, bytes);
+    else if (counts) count_pair(g, peer, kind, bytes);
     if (ordering() && (kind >= 0 || (peer >= 0 && peer < g->size))) order_event(g, kind, peer, tag, bytes);
 }
 
 static void count(struct group *g, int kind, int peer, long long bytes) {
     struct kept *k = capturing;
-    if (!k) { apply(g, kind, peer, message_tag, bytes); return; }
+    if (!k) { apply(g, kind, peer, message_tag, bytes, !witness); return; }
     if (k->used == k->room) k->events = realloc(k->events, sizeof *k->events * (size_t)(k->room += 16));
     k->events[k->used++] = (struct event){g, kind, peer, message_tag, bytes};
 }
@@ -113,17 +116,17 @@ static long long size_of(MPI_Datatype type) {
 }
 
 static void note(MPI_Comm comm, int kind, int peer, long long bytes) {
-    if ((!counting() && !capturing) || comm == MPI_COMM_NULL) return;
+    if (!noted() || comm == MPI_COMM_NULL) return;
     enter();
     count(group_of(comm), kind, peer, bytes);
     leave();
 }
 
 static void note_window(MPI_Win win, int kind, int peer, long long bytes) {
-    if (!counting() || peer < 0) return;
+    if ((!counting() && !ordering()) || peer < 0) return;
     enter();
     struct group *g = group_of_window(win);
-    count_pair(g, peer, kind, bytes);
+    if (!witness) count_pair(g, peer, kind, bytes);
     one_sided++;
     leave();
 }
@@ -134,7 +137,7 @@ static void note_window(MPI_Win win, int kind, int peer, long long bytes) {
 static void note_all(MPI_Comm comm, const void *counts, int wide, MPI_Datatype type,
     const MPI_Datatype *types) {
     int inter = 0, n = 0, own = -1;
-    if ((!counting() && !capturing) || comm == MPI_COMM_NULL) return;
+    if (!noted() || comm == MPI_COMM_NULL) return;
     order_blocks(comm);
     PMPI_Comm_test_inter(comm, &inter);
     if (inter) PMPI_Comm_remote_size(comm, &n);
@@ -151,7 +154,7 @@ static void note_all(MPI_Comm comm, const void *counts, int wide, MPI_Datatype t
 static void note_neighbours(MPI_Comm comm, const void *counts, int wide, long long same, MPI_Datatype type,
                             const MPI_Datatype *types) {
     int kind = MPI_UNDEFINED, in = 0, many = 0, weighted = 0, *to = NULL;
-    if ((!counting() && !capturing) || comm == MPI_COMM_NULL) return;
+    if (!noted() || comm == MPI_COMM_NULL) return;
     order_blocks(comm);
     PMPI_Topo_test(comm, &kind);
     if (kind == MPI_DIST_GRAPH) {
@@ -203,7 +206,7 @@ static void started(MPI_Request request) {
     struct kept *k = persistent[BUCKET(request)];
     while (k && k->request != request) k = k->next;
     for (int i = 0; k && i < k->used; i++) apply(k->events[i].group, k->events[i].kind,
-        k->events[i].peer, k->events[i].tag, k->events[i].bytes);
+        k->events[i].peer, k->events[i].tag, k->events[i].bytes, 1);
     if (!k) start_receive(request);
     leave();
 }

@@ -1,4 +1,4 @@
-"""The library that counts MPI calls: built with the user's compiler, kept, and handed to every rank."""
+"""Libraries that are preloaded before MPI: built with the user's compiler, kept, and handed to every rank."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.mappings.launchers import Launcher
 from hopbytes.launch.command import LaunchCommand, Option, compilers_of
@@ -35,7 +36,9 @@ from hopbytes.text.leftovers import name_of_process, remove_left
 MOST_LINKS = 40
 #: File with the user number that the kernel shows for users that do not exist here, as in a container.
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
-FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
+FLAGS = (
+    "-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w", "-Werror=implicit-function-declaration",
+)
 COMPONENT = "monitoring"
 #: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
 FRAMEWORKS = ("pml", "coll", "osc")
@@ -48,10 +51,27 @@ ENV_LIST = "OMPI_MCA_mca_base_env_list"
 EXPORT = "SLURM_EXPORT_ENV"
 
 
+@frozen
+class Preloaded:
+    """A library to preload: its name, and the files it is made of, of which the first is compiled."""
+
+    name: str
+    files: tuple[Path, ...]
+    #: writes the file ``calls.h`` from what the preprocessor makes of mpi.h; its source is one of the files
+    generated: Callable[[str], str] | None = None
+
+
+_HERE = Path(__file__).parent
+RECORD = Preloaded("record", (_HERE / "interposer.c", *sorted(_HERE.glob("interposer*.h"))))
+#: Text whose preprocessed form declares all functions of an MPI library.
+_DECLARATIONS = "#include <mpi.h>\n#if __has_include(<mpi-ext.h>)\n#include <mpi-ext.h>\n#endif\n"
+
+
 def interposer_for(
-    application: Application, command: LaunchCommand, compiler: str | None = None
+    application: Application, command: LaunchCommand, compiler: str | None = None,
+    library: Preloaded = RECORD,
 ) -> Path:
-    """Return the interposer for an application's MPI, built with the given compiler or with one found."""
+    """Return a library to preload for an application's MPI, built with the given compiler or one found."""
     wanted = f"{application.path} uses {application.library}"
     if not application.library:
         wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
@@ -59,15 +79,15 @@ def interposer_for(
     near = [compiler] if compiler else compilers_of(command, application.library, application.family)
     for candidate in near:
         try:
-            library = interposer(candidate)
+            built = interposer(candidate, library=library)
         except UnsupportedError as error:
             if compiler:
                 raise
             refused.append(str(error))
             continue
-        theirs = mpi_library(loaded_by(str(library)) or "")
+        theirs = mpi_library(loaded_by(str(built)) or "")
         if _fits(application, command.launcher, theirs, named=bool(compiler)):
-            return library
+            return built
         maker = maker_of(theirs) or "another MPI"
         refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not found'})")
     if not refused:
@@ -87,45 +107,52 @@ def _fits(application: Application, launcher: Launcher, library: str, *, named: 
     return family in ("", family_of(library)) and (named or is_own(launcher, library))
 
 
-def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
+def interposer(
+    compiler: str = "mpicc", folder: Path | None = None, library: Preloaded = RECORD
+) -> Path:
     """Return the library to preload; build it if it does not exist yet."""
     path = shutil.which(compiler)
     if path is None:
         raise UnsupportedError(
             f"{compiler}: compiler not found, expected the application's MPI compiler (`compiler='mpicc'`)"
         )
-    here = Path(__file__).parent
     try:
         shown = subprocess.run([path, "-show"], capture_output=True, text=True, timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{path}: {type(error).__name__}, expected an MPI compiler") from None
     # The name of the library depends on source, compiler and MPI, so that a change of any leads to a rebuild.
-    content = b"\0".join([path.read_bytes() for path in sorted(here.glob("interposer*.[ch]"))])
-    made_of = b"\0".join([content, os.path.realpath(path).encode(), shown.encode()])
+    content = [source.read_bytes() for source in library.files]
+    made_of = b"\0".join([*content, os.path.realpath(path).encode(), shown.encode()])
     key = hashlib.sha256(made_of).hexdigest()[:16]
     folder = folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hopbytes"
-    target = folder / f"record-{key}.so"
+    target = folder / f"{library.name}-{key}.so"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         check_private(str(folder))
         if is_private_file(str(target)):
             return target
-        _build(path, here / "interposer.c", target)
+        _build(path, library, target)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{folder}: cannot build the interposer there: {error}") from None
     return target
 
 
-def _build(compiler: str, source: Path, target: Path) -> None:
+def _build(compiler: str, library: Preloaded, target: Path) -> None:
     """Build in a temporary folder and move the library at once, since other processes may build it too."""
-    remove_left(str(target.parent), ".record-")
-    with tempfile.TemporaryDirectory(prefix=name_of_process(".record-"), dir=target.parent) as private:
-        part = os.path.join(private, target.name)
-        words = [compiler, *FLAGS, str(source), "-o", part]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    def compiled(*words: str, text: str = "") -> str:
+        done = subprocess.run([compiler, *words], capture_output=True, text=True, timeout=300, input=text)
         if done.returncode:
             error = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
             raise UnsupportedError(f"{compiler}: cannot build the interposer: {error[:200]}")
+        return done.stdout
+
+    remove_left(str(target.parent), ".record-")
+    with tempfile.TemporaryDirectory(prefix=name_of_process(".record-"), dir=target.parent) as private:
+        part = os.path.join(private, target.name)
+        if library.generated is not None:
+            header = compiled("-E", "-P", "-x", "c", "-", text=_DECLARATIONS)
+            Path(private, "calls.h").write_text(library.generated(header))
+        compiled(*FLAGS, f"-I{private}", str(library.files[0]), "-o", part)
         os.chmod(part, 0o700)
         os.replace(part, target)
 
@@ -255,14 +282,25 @@ def _set(command: LaunchCommand) -> dict[str, str]:
     return named | {name: value.strip() for name, value in re.findall(lines, output, re.MULTILINE)}
 
 
-def preloading(library: str, folder: str, skip_first: float, trace_steps: int = 0) -> dict[str, str]:
-    """Return the environment that preloads the interposer; it keeps the order of `trace_steps` steps."""
+def preloaded(library: str) -> str:
+    """Return LD_PRELOAD with a library before those that it names."""
     before = os.environ.get("LD_PRELOAD", "")
+    return f"{library}:{before}" if before else library
+
+
+def preloading(
+    library: str, folder: str, skip_first: float, trace_steps: int = 0, kept_steps: int = 0
+) -> dict[str, str]:
+    """Return the environment that preloads the interposer.
+
+    It keeps the order of `trace_steps` steps of each rank, or of `kept_steps` of all ranks together.
+    """
     return {
-        "LD_PRELOAD": f"{library}:{before}" if before else library,
+        "LD_PRELOAD": preloaded(library),
         "HOPBYTES_RECORD_FOLDER": folder,
         **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
         **({"HOPBYTES_RECORD_ORDER": str(trace_steps)} if trace_steps else {}),
+        **({"HOPBYTES_RECORD_KEPT": str(kept_steps)} if kept_steps else {}),
     }
 
 

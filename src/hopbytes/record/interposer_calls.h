@@ -24,20 +24,27 @@
     AROUND_BOTH(NAME##_init##S, begin_capture(0); NOTE, end_capture(*request), \
                 (__VA_ARGS__, MPI_Info info, MPI_Request *request), (CALL ARGS, info, request))
 
-#define MESSAGE (message_tag = tag, note(c, SENT, to, (long long)n * size_of(t)), message_tag = NO_TAG)
+#define MESSAGE_BY(KIND) (message_tag = tag, message_kind = KIND, message_number = -1, \
+    note(c, SENT, to, (long long)n * size_of(t)), message_tag = NO_TAG, message_kind = 's')
+#define MESSAGE MESSAGE_BY('s')
 /* A message is sent and another one received; without a record of the order only the first counts. */
 #define EXCHANGE(F, ARGS, WITH_STATUS, PARAMS) \
-    BOTH_NOTED(F, MESSAGE, PARAMS, ARGS, int post = post_now(c, from, rtag); OWN_STATUS \
-        PASS(next_call WITH_STATUS) complete_now(c, post, used); return code;)
-#define MESSAGE_TABLE(X, S, NAME, N) X(S, NAME, MESSAGE, (b, n, t, to, tag, c), \
+    BOTH_NOTED(F, MESSAGE, PARAMS, ARGS, int number = message_number, post = post_now(c, from, rtag); \
+        OWN_STATUS PASS(next_call WITH_STATUS) complete_now(c, post, used); complete_send(c, number); \
+        return code;)
+/* A request that will be waited for. */
+#define REQUESTED(S, NAME, NOTE, ARGS, ...) \
+    AROUND_BOTH(NAME##S, NOTE, await_send(*request, c), (__VA_ARGS__, MPI_Request *request), \
+        (CALL ARGS, request))
+#define MESSAGE_TABLE(X, S, NAME, N, KIND) X(S, NAME, MESSAGE_BY(KIND), (b, n, t, to, tag, c), \
     const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c)
 #define MESSAGES(S, N) \
-    MESSAGE_TABLE(PLAIN, S, Send, N) MESSAGE_TABLE(PLAIN, S, Bsend, N) \
-    MESSAGE_TABLE(PLAIN, S, Ssend, N) MESSAGE_TABLE(PLAIN, S, Rsend, N) \
-    MESSAGE_TABLE(NONBLOCKING, S, Isend, N) MESSAGE_TABLE(NONBLOCKING, S, Ibsend, N) \
-    MESSAGE_TABLE(NONBLOCKING, S, Issend, N) MESSAGE_TABLE(NONBLOCKING, S, Irsend, N) \
-    MESSAGE_TABLE(PERSISTENT, S, Send_init, N) MESSAGE_TABLE(PERSISTENT, S, Bsend_init, N) \
-    MESSAGE_TABLE(PERSISTENT, S, Ssend_init, N) MESSAGE_TABLE(PERSISTENT, S, Rsend_init, N) \
+    MESSAGE_TABLE(PLAIN, S, Send, N, 'S') MESSAGE_TABLE(PLAIN, S, Bsend, N, 's') \
+    MESSAGE_TABLE(PLAIN, S, Ssend, N, 'Y') MESSAGE_TABLE(PLAIN, S, Rsend, N, 'S') \
+    MESSAGE_TABLE(REQUESTED, S, Isend, N, 's') MESSAGE_TABLE(NONBLOCKING, S, Ibsend, N, 's') \
+    MESSAGE_TABLE(REQUESTED, S, Issend, N, 'y') MESSAGE_TABLE(REQUESTED, S, Irsend, N, 's') \
+    MESSAGE_TABLE(PERSISTENT, S, Send_init, N, 's') MESSAGE_TABLE(PERSISTENT, S, Bsend_init, N, 's') \
+    MESSAGE_TABLE(PERSISTENT, S, Ssend_init, N, 's') MESSAGE_TABLE(PERSISTENT, S, Rsend_init, N, 's') \
     EXCHANGE(Sendrecv##S, (b, n, t, to, tag, r, rn, rt, from, rtag, c, s), \
         (b, n, t, to, tag, r, rn, rt, from, rtag, c, used), \
         (const void *b, N n, MPI_Datatype t, int to, int tag, void *r, N rn, MPI_Datatype rt, int from, \

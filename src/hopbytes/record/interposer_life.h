@@ -2,50 +2,17 @@
  * session. The file also wraps MPI_Pcontrol and the calls that only set a flag in the recording.
  */
 #include "interposer_components.h"
+#include "interposer_clash.h"
 #include <fcntl.h>
-#include <sys/stat.h>
-
-/* ------------------------------------------------------------ two MPI libraries in one process */
-
-/* Whether a file is an MPI library itself; the libraries of its Fortran and C++ bindings do not count. */
-static int is_mpi(const char *path) {
-    static const char *const NAMES_OF_MPI[] = {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpi_gnu",
-        "libmpi_ibm.so"};
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
-    for (size_t i = 0; i < sizeof NAMES_OF_MPI / sizeof *NAMES_OF_MPI; i++)
-        if (!strncmp(name, NAMES_OF_MPI[i], strlen(NAMES_OF_MPI[i]))) return 1;
-    return 0;
-}
-
-struct libraries {
-    const char *ours;
-    char other[4096];
-};
-
-static int look_for_other(struct dl_phdr_info *library, size_t size, void *found) {
-    struct libraries *two = found;
-    struct stat here, there;
-    (void)size;
-    if (!is_mpi(library->dlpi_name) || stat(library->dlpi_name, &there) || stat(two->ours, &here)) return 0;
-    if (here.st_dev == there.st_dev && here.st_ino == there.st_ino) return 0;
-    snprintf(two->other, sizeof two->other, "%s", library->dlpi_name);
-    return 1;
-}
 
 /* A program that loads another MPI library than this one would call functions of both. The process
  * therefore ends here, and a file tells hopbytes which two libraries were loaded.
  */
 static void refuse_two(void) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER");
-    void *next = dlsym(RTLD_NEXT, "PMPI_Comm_rank");
     struct libraries two = {"", ""};
     char path[4096];
-    Dl_info info;
-    if (!folder || !next || !dladdr(next, &info) || !info.dli_fname) return;
-    two.ours = info.dli_fname;
-    dl_iterate_phdr(look_for_other, &two);
-    if (!*two.other) return;
+    if (!folder || !other_library(&two)) return;
     snprintf(path, sizeof path, "%s/clash.%ld", folder, (long)getpid());
     FILE *clash = fopen(path, "w");
     if (clash) fprintf(clash, "%s\n%s\n", two.ours, two.other), fclose(clash);
@@ -90,7 +57,7 @@ static void open_file(const char *folder) {
  */
 static void begin(MPI_Group world) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER"), *skip = getenv("HOPBYTES_RECORD_SKIP");
-    const char *order = getenv("HOPBYTES_RECORD_ORDER");
+    const char *order = getenv("HOPBYTES_RECORD_ORDER"), *kept = getenv("HOPBYTES_RECORD_KEPT");
     if (users++ || !folder) return;
     world_group = world;
     PMPI_Group_rank(world, &world_rank);
@@ -106,7 +73,9 @@ static void begin(MPI_Group world) {
         skip_until = skip && atof(skip) > 0 ? began + atof(skip) : 0;
     }
     witness = getenv("HOPBYTES_RECORD_WITNESS") != NULL;
+    /* A number of steps per rank, or one that all ranks share. */
     steps_allowed = order ? atoll(order) : 0;
+    if (!order && kept) steps_allowed = atoll(kept) / world_size > 64 ? atoll(kept) / world_size : 64;
     active = 1;
     watch_for_signals();
 }

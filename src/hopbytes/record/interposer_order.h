@@ -5,26 +5,33 @@
  */
 enum { NO_TAG = -1 };
 struct step {
-    char what; /* s: sent, p: posted, w: completed, a: blocks follow, b: block, c: collective */
+    /* p: receive posted, w: completed, a: blocks follow, b: block, c: collective; sent: s by a call that
+     * returns at once, S by one that may block, y and Y the same if it waits for the receiver; f: a send
+     * has been waited for */
+    char what;
     int peer, tag, group;
     long long bytes;
 };
 
-/* A receive that has been posted, or can be started again and again. */
+/* A receive that has been posted, or can be started again and again; or a send that will be waited for. */
 struct awaited {
     MPI_Request request;
     struct group *group;
-    int source, tag, post, again;
+    int source, tag, post, again, is_send;
     struct awaited *next;
 };
 
 static struct step *steps;
 static long long steps_used, steps_room, steps_allowed, one_sided;
-static int posts, over;
+static int posts, sends, over;
 static struct awaited *receives[BUCKETS];
-PER_THREAD int message_tag = NO_TAG;
+/* Of the message that the call of this thread sends: tag, kind of step, and number of the send or -1. */
+PER_THREAD int message_tag = NO_TAG, message_number = -1;
+PER_THREAD char message_kind = 's';
 
-static int ordering(void) { return steps_allowed > 0 && counting(); }
+static int ordering(void) { return steps_allowed > 0 && !over && listening(); }
+/* Whether a call is of interest to anything. */
+static int noted(void) { return counting() || ordering() || capturing; }
 
 static void add_step(char what, int peer, int tag, int group, long long bytes) {
     if (steps_used == steps_allowed) { over = 1; return; }
@@ -40,7 +47,10 @@ static void add_step(char what, int peer, int tag, int group, long long bytes) {
 /* A counted event; blocks of collectives with a count per rank have no tag. */
 static void order_event(struct group *g, int kind, int peer, int tag, long long bytes) {
     if (kind >= 0) add_step('c', peer, kind, g->id, bytes);
-    else if (kind == SENT && tag != NO_TAG) add_step('s', g->world[peer], tag, g->id, bytes);
+    else if (kind == SENT && tag != NO_TAG) {
+        add_step(message_kind, g->world[peer], tag, g->id, bytes);
+        message_number = over ? -1 : sends++;
+    }
     else add_step('b', g->world[peer], NO_TAG, g->id, bytes);
 }
 
@@ -58,7 +68,11 @@ static int posted(struct group *g, int source, int tag) {
     return over ? -1 : posts++;
 }
 
-/* A step of completion refers to its receive by number; source and tag are those of the message. */
+/* A step of completion refers to its receive or send by number; source and tag are those of the message. */
+static void send_completed(struct group *g, int number) {
+    if (number >= 0) add_step('f', -1, NO_TAG, g->id, number);
+}
+
 static void completed(struct group *g, int post, const MPI_Status *status) {
     int source = status->MPI_SOURCE;
     if (post < 0 || source < 0 || source >= g->size) return;
@@ -69,8 +83,19 @@ static void await(MPI_Request request, MPI_Comm comm, int source, int tag, int a
     if (!ordering() || source == MPI_PROC_NULL) return;
     enter();
     struct awaited *w = calloc(1, sizeof *w);
-    *w = (struct awaited){request, group_of(comm), source, tag, -1, again, receives[BUCKET(request)]};
+    *w = (struct awaited){request, group_of(comm), source, tag, -1, again, 0, receives[BUCKET(request)]};
     if (!again) w->post = posted(w->group, source, tag);
+    receives[BUCKET(request)] = w;
+    leave();
+}
+
+static void await_send(MPI_Request request, MPI_Comm comm) {
+    int number = message_number;
+    message_number = -1;
+    if (number < 0) return;
+    enter();
+    struct awaited *w = calloc(1, sizeof *w);
+    *w = (struct awaited){request, group_of(comm), -1, NO_TAG, number, 0, 1, receives[BUCKET(request)]};
     receives[BUCKET(request)] = w;
     leave();
 }
@@ -88,7 +113,8 @@ static void finished(MPI_Request request, const MPI_Status *status) {
     while (*w && (*w)->request != request) w = &(*w)->next;
     if (*w && (*w)->post >= 0) {
         struct awaited *found = *w;
-        completed(found->group, found->post, status);
+        if (found->is_send) send_completed(found->group, found->post);
+        else completed(found->group, found->post, status);
         found->post = -1;
         if (!found->again) *w = found->next, free(found);
     }
@@ -127,6 +153,13 @@ static void complete_now(MPI_Comm comm, int post, const MPI_Status *status) {
     if (post < 0) return;
     enter();
     completed(group_of(comm), post, status);
+    leave();
+}
+
+static void complete_send(MPI_Comm comm, int number) {
+    if (number < 0) return;
+    enter();
+    send_completed(group_of(comm), number);
     leave();
 }
 

@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.files import atomic_write
 from hopbytes.formats.parsing import shown
-from hopbytes.patterns.collective_messages import KINDS, expand
+from hopbytes.patterns.collective_messages import KINDS
+from hopbytes.patterns.collective_rounds import rounds
 from hopbytes.text.lines import bounded_lines
 
 #: Kinds of collectives by their numbers in the interposer.
@@ -30,12 +31,18 @@ NATIVE = {
 }  # fmt: skip
 #: Most steps of a rank if the caller does not say.
 TRACE_STEPS = 1_000_000
-#: Model for collectives among some ranks: their messages all start at once.
-MODEL = "binomial"
+#: Most steps of all ranks together that are kept beside a pattern, and the fewest of each of them.
+KEPT_STEPS, LEAST_KEPT = 65_536, 64
+#: Actions of messages by the steps that send them.
+SENDS = {"s": "isend", "S": "send", "y": "issend", "Y": "ssend"}
 
 
 class Step(NamedTuple):
-    """What a rank did: s sent, p posted a receive, w completed it, a blocks follow, b block, c collective."""
+    """What a rank did.
+
+    p posted a receive, w completed it; a blocks follow, b block, c collective. Sent: s by a call that returns
+    at once, S by one that may block, y and Y the same if it waits for the receiver; f waited for a send.
+    """
 
     what: str
     peer: int
@@ -61,13 +68,20 @@ Message: TypeAlias = tuple[int, int, int, int]
 Call: TypeAlias = tuple[tuple[int, ...], int]
 
 
-def read_order(folder: str, n: int, allowed: int) -> tuple[list[list[str]], list[str]]:
-    """Return the actions of every rank, and notices about what is not in them; O(steps of all ranks)."""
+def read_order(folder: str, n: int, allowed: int | None) -> tuple[list[list[str]], list[str]]:
+    """Return the actions of every rank, and notices about what is not in them; O(steps of all ranks).
+
+    With `allowed` None they are the first steps of each rank, the others are left out.
+    """
     ranks = [_read(os.path.join(folder, f"order.{own}.txt")) for own in range(n)]
     over = [own for own, rank in enumerate(ranks) if rank.over]
-    if over:
+    if over and allowed is not None:
         what = f"{len(over)} of {n} ranks made more than {allowed} steps (rank {over[0]}), expected fewer"
         raise FormatError("trace", None, f"{what} (`trace_steps` sets it)")
+    if allowed is None:
+        most = max(LEAST_KEPT, KEPT_STEPS // max(1, n))
+        for rank in ranks:
+            del rank.steps[most:]
     return _Builder(ranks).trace()
 
 
@@ -132,7 +146,7 @@ class _Builder:
         self.sent: dict[tuple[int, int, int], deque[tuple[int, int]]] = defaultdict(deque)
         #: steps and blocks of the ranks in a call of a collective
         self.calls: dict[Call, dict[int, Step]] = defaultdict(dict)
-        self.blocks: dict[Call, list[Message]] = defaultdict(list)
+        self.blocks: dict[Call, list[list[Message]]] = {}
         self.tags = itertools.count(1)
         self.alone: Counter[str] = Counter()
 
@@ -152,13 +166,14 @@ class _Builder:
         counts: Counter[tuple[int, ...]] = Counter()
         call: Call | None = None
         for at, step in enumerate(rank.steps):
-            if step.what == "s":
+            if step.what in SENDS:
                 self.sent[own, step.peer, step.tag].append((at, step.amount))
             elif step.what in "ac":
                 call = _next_call(rank, step, counts)
                 self.calls[call][own] = step
             elif step.what == "b" and call is not None:
-                self.blocks[call].append((own, step.peer, next(self.tags), step.amount))
+                block = own, step.peer, next(self.tags), step.amount
+                self.blocks.setdefault(call, [[]])[0].append(block)
 
     def _pairs(self) -> dict[tuple[int, int], Message]:
         """Return the message by (rank, step), for both ends."""
@@ -181,18 +196,23 @@ class _Builder:
     def _actions(self, own: int, rank: Rank, pairs: dict[tuple[int, int], Message]) -> Iterator[str]:
         counts: Counter[tuple[int, ...]] = Counter()
         posts: list[Message | None] = []
+        sends: list[Message | None] = []
         yield f"{own} init"
         yield f"{own} comm_size {self.n}"
         for at, step in enumerate(rank.steps):
             pair = pairs.get((own, at))
-            if step.what == "s" and pair:
-                yield f"{own} isend {pair[1]} {pair[2]} {pair[3]} 6"
+            if step.what in SENDS:
+                sends.append(pair)
+                if pair:
+                    yield f"{own} {SENDS[step.what]} {pair[1]} {pair[2]} {pair[3]} 6"
             elif step.what == "p":
                 posts.append(pair)
                 if pair:
                     yield f"{own} irecv {pair[0]} {pair[2]} {pair[3]} 6"
             elif step.what == "w" and (posted := posts[step.amount]):
                 yield f"{own} wait {posted[0]} {own} {posted[2]}"
+            elif step.what == "f" and step.amount < len(sends) and (sent := sends[step.amount]):
+                yield f"{own} wait {own} {sent[1]} {sent[2]}"
             elif step.what in "ac":
                 yield from self._together(own, step, _next_call(rank, step, counts), rank)
         yield f"{own} waitall"
@@ -213,15 +233,16 @@ class _Builder:
         if step.what == "c" and call not in self.blocks:
             volumes = [parts[member].amount for member in members]
             self.blocks[call] = [
-                (members[message.source], members[message.target], next(self.tags), message.volume)
-                for message in expand(KIND_NUMBERS[step.tag], MODEL, volumes, max(step.peer, 0))
+                [(members[source], members[target], next(self.tags), size) for source, target, size in each]
+                for each in rounds(KIND_NUMBERS[step.tag], volumes, max(step.peer, 0))
             ]
-        messages = [block for block in self.blocks[call] if own in block[:2] and block[0] != block[1]]
-        for source, target, tag, size in messages:
-            way = f"isend {target}" if source == own else f"irecv {source}"
-            yield f"{own} {way} {tag} {size} 6"
-        for source, target, tag, _ in messages:
-            yield f"{own} wait {source} {target} {tag}"
+        for each in self.blocks.get(call, ()):
+            messages = [block for block in each if own in block[:2] and block[0] != block[1]]
+            for source, target, tag, size in messages:
+                way = f"isend {target}" if source == own else f"irecv {source}"
+                yield f"{own} {way} {tag} {size} 6"
+            for source, target, tag, _ in messages:
+                yield f"{own} wait {source} {target} {tag}"
 
 
 def _next_call(rank: Rank, step: Step, counts: Counter[tuple[int, ...]]) -> Call:

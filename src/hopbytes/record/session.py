@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import math
 import os
@@ -44,7 +45,7 @@ from hopbytes.record.interposer import (
     preloading,
     with_preloaded,
 )
-from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
+from hopbytes.record.order import KEPT_STEPS, TRACE_STEPS, check_folder, read_order, write_trace
 
 #: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139
@@ -63,6 +64,8 @@ class Recorded:
     code: int  # the exit code of the program
     problem: str = ""  # the reason why there is no graph
     trace: str = ""  # the first file of the trace, if one was asked for and is complete
+    #: the first actions of every rank, which show who waits for whom; empty if they are not known
+    order: tuple[list[str], ...] = ()
 
 
 def record(
@@ -77,12 +80,14 @@ def record(
     launcher: str | None = None,
     trace: str | None = None,
     trace_steps: int = TRACE_STEPS,
+    waiting: bool = True,
 ) -> Recorded:
     """Run a launch command, forward its streams, signals and exit code, and return its pattern.
 
     Open MPI counts with its monitoring component, which also counts the messages that implement collectives.
     For any other MPI, and for phases and communicators, an interposer is built with the user's compiler
-    wrapper and preloaded. Environment variables alone enable either of them.
+    wrapper and preloaded. Environment variables alone enable either of them. The first steps of every rank
+    are kept in their order, unless not `waiting`.
     """
     if trace:
         check_folder(trace)
@@ -96,15 +101,17 @@ def record(
         library = str(interposer_for(application, command, compiler))
     else:
         library, counting = _beside_monitoring(application, command)
-    kept, notices = "", list[str]()
+    kept, notices, order = "", list[str](), tuple[list[str], ...]()
+    steps = KEPT_STEPS if waiting else 0
     with shared_folder() as folder:
         if counting:
-            loading = preloading(library, folder, skip_first, trace_steps if trace else 0)
+            loading = preloading(library, folder, skip_first, trace_steps if trace else 0, steps)
             settings = handed_on(command, loading)
         else:
             loading = {}
             if library:  # the interposer reports hosts and components while Open MPI counts
-                loading = preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"}
+                loading = preloading(library, folder, 0.0, kept_steps=steps)
+                loading |= {"HOPBYTES_RECORD_WITNESS": "1"}
             settings = monitoring(folder, command) | handed_on(command, loading)
         if library and any("LD_PRELOAD" in word for word in words):
             words = with_preloaded(command, library).words()
@@ -126,6 +133,9 @@ def record(
                 graph, facts = _monitored(folder, command, application)
         except FormatError as error:
             return Recorded(None, code, reason(folder, command, application, error.what, code, counting))
+        if waiting and library and "cut" not in facts:
+            with contextlib.suppress(FormatError):  # as where one of the ranks did not preload the library
+                order = tuple(read_order(folder, graph.n, None)[0])
         single = explain_lone_processes(folder, command, graph.n, facts.get("mpi", ""))
         if single:
             return Recorded(None, code, single)
@@ -142,7 +152,7 @@ def record(
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     graph = replace(graph, meta=meta | ({"notices": notices} if notices else {}))
-    return Recorded(graph, code, trace=kept)
+    return Recorded(graph, code, trace=kept, order=order)
 
 
 def _with_phases(graph: CommGraph, folder: str, model: str, numbers: list[int]) -> CommGraph:

@@ -13,6 +13,7 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.errors import InfeasibleError
+from hopbytes.formats.base import WAITING
 from hopbytes.formats.mappings.without_files import IN_WORDS
 from hopbytes.launch.in_words import near_in_words
 from hopbytes.machines.allocate.launcher_order import launcher_placement
@@ -20,7 +21,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import MEGATRON_OPTIONS, is_training, rank_orders, training_of
-from hopbytes.show.predictions import GRADES, LIMITS
+from hopbytes.show.predictions import GRADES, LIMITS, TWO_TIMES, both_times
 from hopbytes.show.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
 from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.solve.map_tasks import map_tasks
@@ -62,6 +63,10 @@ class Candidate:
         """Predicted seconds of `mapping`."""
         return self.prediction.seconds
 
+    def beside(self, usual: Candidate) -> float:
+        """Predicted seconds, in proportion to those of `usual` under the protocol with the smaller gain."""
+        return usual.best * self.prediction.beside(usual.prediction)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         facts = self.prediction.to_dict()
@@ -92,7 +97,7 @@ class Advice:
     def gain(self) -> float:
         """Share of the predicted time that the recommendation saves."""
         own = self.usual if self.recommended is None else self.recommended
-        return 1 - own.best / self.usual.best if self.usual.best else 0.0
+        return 1 - own.beside(self.usual) / self.usual.best if self.usual.best else 0.0
 
 
 def advise(
@@ -106,6 +111,8 @@ def advise(
     **options: Any,
 ) -> Advice:
     """Predict the times of the launcher's orders and of presets, and recommend one mapping."""
+    if options.get("grade") is None and WAITING in graph.meta:
+        options["grade"] = "waiting"
     network = where.machine.network() is not None
     wanted = presets if presets is not None else PRESETS if network else PRESETS[:-1]
     orders = list(_orders(graph, where, usual))
@@ -128,7 +135,8 @@ def advise(
         for seed in range(seeds):
             mapping = map_tasks(graph, where, preset, seed=seed, partition=False)
             runs.append((predicted(f"preset {preset}, seed {seed}", mapping), mapping))
-        best = min(range(seeds), key=lambda seed: runs[seed][0].seconds)
+        first = candidates[0].prediction
+        best = min(range(seeds), key=lambda seed: (runs[seed][0].beside(first), runs[seed][0].seconds))
         candidates.append(_candidate(graph, "preset", preset, best, runs))
     judged, choice = _judged(graph, candidates)
     first = candidates[0].prediction
@@ -186,10 +194,10 @@ def _judged(graph: CommGraph, candidates: list[Candidate]) -> tuple[Verdict, Can
     if usual.prediction.grade == "bound":  # an equal bound does not say that a mapping is equal
         moved = [one for one in others if not np.array_equal(one.mapping.pe, usual.mapping.pe)]
         others = moved or others
-    least = min(one.best for one in others)
+    least = min(one.beside(usual) for one in others)
     # Of equal ones the simplest; one that is worth a change has to stay so.
     most = max(least, min(least * (1 + EQUAL), (1 - WORTH) * usual.best))
-    best = next(one for one in others if one.best <= most)
+    best = next(one for one in others if one.beside(usual) <= most)
     evaluation = dataclasses.replace(
         evaluate(graph, best.mapping, random_seeds=0, launcher=usual.choice),
         in_order=evaluate(graph, usual.mapping, baselines=False).mapping,
@@ -244,6 +252,7 @@ def advice_text(advice: Advice, pattern: str, machine: str) -> str:
     for one in dict.fromkeys((advice.usual, advice.recommended)):
         lines += [] if one is None else _details(one)
     lines.append(f"Predicted by {GRADES[advice.grade]}; computation is not part of it.")
+    lines += [TWO_TIMES] if advice.usual.prediction.posted_seconds is not None else []
     return "\n".join(lines)
 
 
@@ -256,9 +265,9 @@ def _table(advice: Advice) -> list[str]:
     rows = [("", f"{'seconds':>9}", f"{'of all seeds':>19}", f"{'change':>7}", "between nodes", "limited by")]
     for one in advice.candidates:
         span = f"{duration(one.seconds[0])} to {duration(one.seconds[-1])}" if len(one.seconds) > 1 else ""
-        change = one.best / advice.usual.best - 1 if advice.usual.best else 0.0
+        change = one.beside(advice.usual) / advice.usual.best - 1 if advice.usual.best else 0.0
         rows.append((
-            one.name, duration(one.best), span, "" if one is advice.usual else f"{change:+.0%}",
+            one.name, both_times(one.prediction), span, "" if one is advice.usual else f"{change:+.0%}",
             short_amount(one.prediction.bytes_between_nodes * advice.rounds, "B"),
             LIMITS[one.prediction.limit],
         ))  # fmt: skip

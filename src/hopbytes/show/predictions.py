@@ -21,9 +21,11 @@ LIMITS = {
     "copy": "copies inside a node",
     "message": "the longest single message",
 }
+TWO_TIMES = "Two times: data sent at once, and when their receive is posted; the change is the smaller gain."
 GRADES = {
     "bound": "lower bounds, no simulation",
     "flows": "flows that share links between nodes",
+    "waiting": "steps of a trace, in which tasks wait for each other",
     "replay": "all messages, replayed by SimGrid",
 }
 
@@ -71,14 +73,21 @@ def predicted_text(predictions: Dictionary[str, Prediction]) -> str:
     base = next(iter(predictions.values()))
     rows = [("mapping", f"{'seconds':>11}", f"{'change':>8}", "limited by")]
     for name, one in predictions.items():
-        change = "" if one is base or not base.seconds else f"{one.seconds / base.seconds - 1:+.1%}"
-        rows.append((name, duration(one.seconds), change, _limit(one)))
+        change = "" if one is base or not base.seconds else f"{one.beside(base) - 1:+.1%}"
+        rows.append((name, both_times(one), change, _limit(one)))
     rounds = f"{base.rounds} rounds" if base.rounds > 1 else "1 round"
     return "\n".join([
         f"Predicted time of all messages ({GRADES[base.grade]}):",
         *table_lines(rows, "<>><"),
         f"{rounds} of {base.messages:,} messages; computation is not part of it.",
+        *([TWO_TIMES] if base.posted_seconds is not None else []),
     ])  # fmt: skip
+
+
+def both_times(one: Prediction) -> str:
+    """Return the time of a prediction, or its two times."""
+    posted = "" if one.posted_seconds is None else f" / {duration(one.posted_seconds)}"
+    return duration(one.seconds) + posted
 
 
 def _limit(one: Prediction) -> str:

@@ -5,6 +5,7 @@ What takes time to import is imported by the functions that need it, since ``map
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,9 @@ CHANGE, KEEP, OPEN = "change", "keep", "not decided"
 WORTH, NOTHING = 0.05, 0.0005
 #: Arcs of a pattern, and flows between nodes, above which no time is predicted beside a mapping.
 MOST_ARCS, MOST_FLOWS = 200_000, 10_000
+#: Grades that know what a program waits for, and what is said of the others.
+REPLAYED = ("waiting", "replay")
+UNCHECKED = "Not checked against waiting: there is no trace beside the pattern ('hopbytes record' keeps one)."
 #: Number of random mappings for comparison; a graph with more arcs than the limit gets one, to save time.
 RANDOM_SEEDS, ARCS_FOR_ALL_SEEDS = 10, 2_000_000
 
@@ -93,6 +97,7 @@ class Verdict:
             "seconds": None if own is None else own.seconds,
             "seconds_in_order": None if usual is None else usual.seconds,
             "assumed": None if own is None else own.assumed or None,
+            "checked_against_waiting": None if own is None else own.grade in REPLAYED,
         }  # fmt: skip
 
 
@@ -102,8 +107,9 @@ def verdict(
 ) -> Verdict:
     """Return the verdict on a mapping.
 
-    It is by the predicted time of the messages (:func:`hopbytes.simulate`, grade flows): a change that saves
-    less than 5 % is not worth it. Where no time can be predicted, or only bounds of it, nothing is decided.
+    It is by the predicted time of the messages (:func:`hopbytes.simulate`): grade waiting where a trace is
+    beside the pattern, else grade flows. A change that saves less than 5 % is not worth it. Where no time can
+    be predicted, or only bounds of it, nothing is decided.
 
     Up to 200,000 arcs and 10,000 flows are simulated: O(flows x links of a route), some tenths of a second.
     """
@@ -127,6 +133,8 @@ def verdict(
     )
     measure = "" if training else " ('hopbytes bench-pattern' measures it)"
     remark = f"The program gains this share of the time that it waits for them{measure}."
+    if predictions is not None:
+        remark += _how_sure(predictions[1])
     unit, what = volume_unit(graph, mapping), "volume"
     if mapping.info.get("weight", "bytes") in ("messages", "unit"):
         unit = what = "messages"
@@ -217,12 +225,25 @@ def slots_sentence(mapping: Mapping) -> str:
     return "; ".join(sentences)
 
 
+def _how_sure(prediction: Prediction) -> str:
+    """Return how often such predictions were right, and whether it is known what the program waits for."""
+    from hopbytes.simulation.measured import MEASURED
+
+    known = MEASURED.get(prediction.grade)
+    text = "" if known is None else f" {known.sentence()}"
+    return text if prediction.grade in REPLAYED else f"{text} {UNCHECKED}"
+
+
 def _predicted(
     graph: CommGraph, usual: Mapping, mapping: Mapping
 ) -> tuple[Prediction, Prediction] | str:
     """Return predictions of both mappings, or in words why there are none."""
+    from hopbytes.formats.base import WAITING
     from hopbytes.simulation.simulate import simulate
 
+    if WAITING in graph.meta:
+        with contextlib.suppress(HopbytesError):  # a trace that cannot be replayed is as none
+            return simulate(graph, usual, grade="waiting"), simulate(graph, mapping, grade="waiting")
     if graph.volumes is None:
         return "the pattern has no bytes"
     if graph.m > MOST_ARCS:
@@ -250,6 +271,9 @@ def _decided(
     if isinstance(times, str):
         return OPEN, f"Not decided: no time is predicted, since {times}"
     before, after = (one.seconds for one in times)
+    own, other = times[1].posted_seconds, times[0].posted_seconds
+    if own is not None and other and own * before > after * other:
+        before, after = other, own  # the protocol with the smaller gain decides
     instead = f", {duration(after)} instead of {duration(before)}"
     if times[1].grade == "bound":
         if abs(after - before) <= NOTHING * before:
@@ -257,6 +281,7 @@ def _decided(
         return OPEN, f"Not decided: there are lower bounds of the time only{instead}"
     saved = 1 - after / before if before else 0.0
     assumed = f" at assumed speeds ({times[1].assumed})" if times[1].assumed else ""
+    assumed += ", in a replay of who waits for whom" if times[1].grade in REPLAYED else ""
     if abs(saved) < NOTHING:
         same = f"the messages are predicted to take {duration(after)} with {name} and with {order}"
         return KEEP, f"There is nothing to gain: {same}. Start the program as always."

@@ -220,7 +220,8 @@ def _of_levels(
 
     The bandwidth and the latency of a level are those between two processes that first differ there, as
     ``hopbytes probe`` finds them. A node sends all it sends between nodes at the bandwidth of its level.
-    A unit above the nodes sends as much as its nodes together, divided by `oversubscription`.
+    A unit above the nodes sends as much as its nodes together, divided by `oversubscription`, or by that of
+    its level.
     """
     machine = where.machine
     cores = machine.node_of_core()
@@ -234,7 +235,8 @@ def _of_levels(
     for number, unit in enumerate(units):
         size = np.bincount(unit).astype(np.float64)
         innermost = number == node_level
-        share = np.ones(len(size)) if innermost else size / oversubscription
+        less = levels[number].oversubscription or oversubscription
+        share = np.ones(len(size)) if innermost else size / less
         inner = bandwidths[number] if innermost else min(bandwidths[number:])
         further = latencies[number] - (0.0 if innermost else latencies[number + 1])
         up.append(count)
@@ -247,7 +249,9 @@ def _of_levels(
             capacity += [np.full(len(unit), bandwidths[number])] * 2
             latency += [np.zeros(len(unit))] * 2
             count += 2 * len(unit)
-    if node_level and oversubscription != 1:
+    if any(level.oversubscription for level in levels):
+        pass  # the machine says so itself
+    elif node_level and oversubscription != 1:
         notices.append(f"units above the nodes send 1/{oversubscription:g} of what their nodes could send")
     elif node_level:
         notices.append("units above the nodes send as much as their nodes together (`oversubscription`)")

@@ -63,6 +63,8 @@ PLAIN = (
     "--cfg=network/weight-S:0", "--cfg=network/latency-factor:1", "--cfg=network/bandwidth-factor:1",
     "--cfg=network/optim:Full", "--cfg=smpi/host-speed:1Gf",
 )  # fmt: skip
+#: Bytes below which SimGrid's MPI sends data before the receive is posted, and lets the sender go on.
+THRESHOLDS = ("send-is-detached-thresh", "async-small-thresh")
 QUIET = ("--log=root.thresh:error", "--log=smpi_utils.thresh:info", "--log=root.fmt:%.15r|%m%n")
 TIME = re.compile(r"^([0-9.]+(?:e[+-]?[0-9]+)?)\|Simulated time", re.MULTILINE)
 #: Printed where processes wait forever, after which the simulator ends as if all was well.
@@ -230,14 +232,20 @@ def replay_seconds(platform: Platform, load: Round, phase: Phase, mapping: Mappi
 
 
 def trace_seconds(
-    platform: Platform, load: Round, path: str, tasks: int, bytes_scale: float, timeout: float
+    platform: Platform, load: Round, path: str, tasks: int, bytes_scale: float, timeout: float,
+    eager: int | None = None,
 ) -> float:
-    """Return the simulated seconds of a recorded trace, whose messages follow one another as recorded."""
+    """Return the simulated seconds of a recorded trace, whose messages follow one another as recorded.
+
+    Messages of up to `eager` bytes travel before their receive is posted; the senders of larger ones wait.
+    """
     acts, ports = list(actions_in_order(path, tasks)), load.ports
     between_any = len(ports.node) <= ALL_PAIRS or any(act.split(" ", 2)[1] in TO_ALL for act in acts)
     pairs = _every_pair(len(ports.node)) if between_any else (load.flows.sources, load.flows.targets)
     hosts = [platform.hosts[port] for port in ports.of_task.tolist()]
-    return simulated_seconds(platform.slowed(bytes_scale).text(*pairs), hosts, acts, timeout=timeout)
+    words = () if eager is None else tuple(f"--cfg=smpi/{name}:{eager + 1}" for name in THRESHOLDS)
+    text = platform.slowed(bytes_scale).text(*pairs)
+    return simulated_seconds(text, hosts, acts, timeout=timeout, options=words)
 
 
 def actions(sources: Array, targets: Array, volumes: Float64, tasks: int) -> Iterable[str]:
@@ -299,7 +307,8 @@ def check_installed() -> None:
 
 
 def simulated_seconds(
-    platform: Iterable[bytes], hosts: Sequence[str], actions: Iterable[str], *, timeout: float
+    platform: Iterable[bytes], hosts: Sequence[str], actions: Iterable[str], *, timeout: float,
+    options: Sequence[str] = (),
 ) -> float:
     """Replay actions of MPI processes on a platform and return the simulated seconds."""
     remove_left(tempfile.gettempdir(), "hopbytes-")
@@ -315,7 +324,7 @@ def simulated_seconds(
             raise UnsupportedError(f"{folder}: cannot be written: {error.strerror}") from None
         words = [
             PROGRAM, "-np", str(len(hosts)), "-platform", names["platform.xml"], "-hostfile", names["hosts"],
-            *PLAIN, *QUIET, "--cfg=smpi/display-timing:yes", "--cfg=smpi/simulate-computation:no",
+            *PLAIN, *QUIET, *options, "--cfg=smpi/display-timing:yes", "--cfg=smpi/simulate-computation:no",
             "-replay", names["list"],
         ]  # fmt: skip
         printed, code = _run_alone(words, folder, timeout)

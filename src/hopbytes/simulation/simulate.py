@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes.errors import FormatError, unknown_name
-from hopbytes.formats.base import TRACE
+from hopbytes.errors import FormatError, UnsupportedError, unknown_name
+from hopbytes.formats.base import TRACE, WAITING
 from hopbytes.formats.files import atomic_write, may_write
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.simulation.bound import SECONDS_PER_FLOW, flows_seconds, phase_of, round_on
-from hopbytes.simulation.links import USUAL, node_links, speeds_named
+from hopbytes.simulation.bound import SECONDS_PER_FLOW, Round, flows_seconds, phase_of, round_on
+from hopbytes.simulation.links import USUAL, Speeds, node_links, speeds_named
 from hopbytes.util.quantities import duration, short_amount
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-GRADES = ("bound", "flows", "replay")
+GRADES = ("bound", "flows", "waiting", "replay")
 #: A simulation that may take more seconds than this is announced.
 ANNOUNCED = 4.0
 ONE_PATH = "the machine spreads flows over several paths; SimGrid sends each over one of them"
+EAGER = "messages of up to {:,} bytes are sent before their receive is posted (`eager` sets it)"
 IN_ORDER = "the recorded messages follow one another as in the trace; its computation is left out"
 #: Fields of a prediction that JSON has in another form, or within others.
 LISTED = ("links", "notices", "assumed")
@@ -40,7 +41,7 @@ class Prediction:
     Parameters
     ----------
     grade : str
-        How it was computed: ``"bound"``, ``"flows"`` or ``"replay"``.
+        How it was computed: ``"bound"``, ``"flows"``, ``"waiting"`` or ``"replay"``.
     seconds : float
         Time of all rounds.
     round_seconds : float
@@ -66,6 +67,9 @@ class Prediction:
         What was assumed.
     assumed : str
         Name of the speeds that were assumed where the machine has none; "" if nothing was.
+    posted_seconds : float, optional
+        With grade ``"waiting"``, the time if data travel only when their receive is posted, as with other
+        protocols of MPI libraries; what a library does lies between the two.
 
     Examples
     --------
@@ -90,6 +94,14 @@ class Prediction:
     computing_seconds: float = 0.0
     notices: tuple[str, ...] = ()
     assumed: str = ""
+    posted_seconds: float | None = None
+
+    def beside(self, usual: Prediction) -> float:
+        """Return the ratio to the time of another mapping, the larger one if there are two times."""
+        ratio = self.seconds / usual.seconds if usual.seconds else 1.0
+        if self.posted_seconds is None or not usual.posted_seconds:
+            return ratio
+        return max(ratio, self.posted_seconds / usual.posted_seconds)
 
     def __repr__(self) -> str:
         rounds = f" in {self.rounds:,} rounds" if self.rounds > 1 else ""
@@ -135,6 +147,8 @@ def simulate(
     platform: str | os.PathLike[str] | None = None,
     force: bool = False,
     announce: Callable[[str], None] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    eager: int | None = None,
 ) -> Prediction:
     """Predict how long the communication of a pattern takes under a mapping.
 
@@ -147,12 +161,14 @@ def simulate(
         Volumes are bytes.
     mapping : Mapping, or the name of a file that holds one
         With as many tasks as the graph.
-    grade : {"bound", "flows", "replay"}, optional
+    grade : {"bound", "flows", "waiting", "replay"}, optional
         ``"bound"``: lower bounds of a round (busiest link, node, PE, and longest message), of which the
         largest counts. ``"flows"`` (the default): the messages between nodes, added up per pair of nodes,
         share the links, in steps of 0.1 % of the time; copies inside nodes are bounded beside it.
-        ``"replay"``: all messages, one simulated MPI process per task, by SimGrid; those of a trace
-        (``smpirun -trace-ti``, ``hopbytes record --trace``) in their own order unless `iterations` is given.
+        ``"waiting"``: the steps of a trace, in which tasks wait for each other's messages; messages share the
+        links, and those of one task to another follow each other. ``"replay"``: all messages, one simulated
+        MPI process per task, by SimGrid; those of a trace (``smpirun -trace-ti``, ``hopbytes record
+        --trace``) in their own order unless `iterations` is given.
     bytes_scale : float
         Factor for all volumes.
     iterations : int, optional
@@ -172,6 +188,13 @@ def simulate(
         Overwrite a platform file that hopbytes did not write.
     announce : callable, optional
         Called with a sentence before a simulation that may take minutes.
+    trace : path, optional
+        Grades ``"waiting"`` and ``"replay"``: the trace of the same recording. Grade ``"waiting"`` finds the
+        one that ``hopbytes record`` keeps beside a pattern.
+    eager : int, optional
+        The same grades: bytes up to which a message is sent before its receive is posted; larger ones wait
+        for it, and their senders too. By default the limit of the MPI that recorded; SimGrid's own with
+        ``"replay"``, where no data travel before.
 
     Returns
     -------
@@ -192,8 +215,9 @@ def simulate(
     Notes
     -----
     Grade ``"bound"`` takes O(arcs log arcs + links of all routes), grade ``"flows"`` time in proportion of
-    the number of flows times the length of their routes. SimGrid runs in a process of its own; its time grows
-    with the square of the number of messages. The model of both: a message takes the sum of the latencies of
+    the number of flows times the length of their routes. Grade ``"waiting"`` takes time in
+    proportion of messages times those under way at once. SimGrid runs in a process of its own; its time grows
+    with the square of the number of messages. The model of all three: a message takes the latencies of
     its route plus bytes over its share of the slowest link, and links are shared max-min fairly, in inverse
     proportion of latencies (CM02 without corrections for TCP; Casanova et al., "Versatile, scalable, and
     accurate simulation of distributed applications and platforms", 2014).
@@ -207,40 +231,51 @@ def simulate(
     0.001001
     """
     graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    _check(graph, mapping, grade, oversubscription)
+    _check(graph, mapping, grade, oversubscription, eager)
     if grade == "replay":
         _simgrid().check_installed()
     began = time.perf_counter()
     speeds = speeds_named(assume)
-    trace = trace_of(graph) if grade == "replay" and iterations is None else None
-    phase = phase_of(graph, bytes_scale=bytes_scale, iterations=iterations if trace is None else 1)
+    path = None if trace is None else os.fspath(trace)
+    if grade == "waiting":
+        path = waiting_trace(graph, path)
+    elif grade == "replay" and iterations is None:
+        path = path or trace_of(graph)
+    phase = phase_of(graph, bytes_scale=bytes_scale, iterations=iterations if path is None else 1)
     links = node_links(mapping.where, speeds, oversubscription)
     load = round_on(phase, mapping, links, speeds)
     if platform is not None:
-        path = os.fspath(platform)
-        may_write(path, force)
-        atomic_write({path: _simgrid().platform_file(_simgrid().platform_of(mapping, load, speeds), load)})
-    if grade != "bound" and announce is not None:
+        file = os.fspath(platform)
+        may_write(file, force)
+        atomic_write({file: _simgrid().platform_file(_simgrid().platform_of(mapping, load, speeds), load)})
+    if grade in ("flows", "replay") and announce is not None:
         _announce(len(load.flows.bytes), len(phase.bytes), grade, announce)
-    seconds = max(load.parts.values())
+    seconds, waits = max(load.parts.values()), tuple[str, ...]()
+    posted: float | None = None
     if grade == "flows":
         seconds = max(flows_seconds(load, time_limit), load.parts["copy"], load.inside.longest)
+    elif grade == "waiting":
+        assert path is not None
+        times, waits = _waiting(graph, mapping, load, speeds, path, eager, bytes_scale, time_limit)
+        seconds, posted = times
+        waits += (IN_ORDER,)
     elif grade == "replay":
         hosts = _simgrid().platform_of(mapping, load, speeds)
-        if trace is not None:
-            seconds = _simgrid().trace_seconds(hosts, load, trace, graph.n, bytes_scale, time_limit)
+        if path is not None:
+            seconds = _simgrid().trace_seconds(hosts, load, path, graph.n, bytes_scale, time_limit, eager)
+            waits = (IN_ORDER, *(() if eager is None else (EAGER.format(eager),)))
         else:
             seconds = _simgrid().replay_seconds(hosts, load, phase, mapping, time_limit)
     parts, node, flows = load.parts, load.ports.node, load.flows
     between = node[flows.sources] != node[flows.targets]
     assumed = (*links.notices, *load.inside.notices)
-    further = (IN_ORDER,) * (trace is not None) + (ONE_PATH,) * (grade == "replay" and load.spread)
+    further = waits + (ONE_PATH,) * (grade == "replay" and load.spread)
     return Prediction(
         grade, seconds * phase.rounds, seconds, phase.rounds, parts, max(parts, key=parts.__getitem__),
         load.hottest(), float(flows.bytes[between].sum()),
         load.inside.bytes + float(flows.bytes[~between].sum()), len(flows.bytes),
         flows.messages + load.inside.messages, time.perf_counter() - began,
-        (*phase.notices, *assumed, *further), assume if assumed else "",
+        (*phase.notices, *assumed, *further), assume if assumed else "", posted,
     )
 
 
@@ -248,6 +283,33 @@ def trace_of(graph: CommGraph) -> str | None:
     """Return the path of the trace that a pattern was read from; None if its order is not kept."""
     path = graph.meta.get(TRACE)
     return path if isinstance(path, str) else None
+
+
+def waiting_trace(graph: CommGraph, trace: str | None = None) -> str:
+    """Return the path of the trace that shows who waits for whom; UnsupportedError if there is none."""
+    path = trace or graph.meta.get(WAITING) or trace_of(graph)
+    if isinstance(path, str):
+        return path
+    what = "no trace shows who waits for whom"
+    raise UnsupportedError(
+        f"grade waiting: {what} in {graph.name}, expected the FILE.trace.gz that 'hopbytes record' writes "
+        "beside a pattern, or `trace`"
+    )
+
+
+def _waiting(
+    graph: CommGraph, mapping: Mapping, load: Round, speeds: Speeds | None, path: str, eager: int | None,
+    bytes_scale: float, timeout: float,
+) -> tuple[tuple[float, float], tuple[str, ...]]:
+    """Return the two times of grade waiting, and what is in the replay."""
+    from hopbytes.simulation.waiting import both_times, program_of, recorded_eager
+
+    program = program_of(path, graph.n)
+    limit = recorded_eager(graph) if eager is None else eager
+    copy = _simgrid().platform_of(mapping, load, speeds).copy
+    times = both_times(program, load, copy, limit, bytes_scale=bytes_scale, timeout=timeout)
+    share = f"{len(program.bytes):,} messages in {len(program.kinds):,} steps were replayed"
+    return times, (share, EAGER.format(limit), *program.notices)
 
 
 def _simgrid() -> Any:
@@ -267,10 +329,14 @@ def _announce(flows: int, messages: int, grade: str, announce: Callable[[str], N
         announce(f"{what}, which takes up to about {length}")
 
 
-def _check(graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float) -> None:
+def _check(
+    graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float, eager: int | None
+) -> None:
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     if grade not in GRADES:
         raise unknown_name("grade", grade, GRADES)
+    if eager is not None and eager < 0:
+        raise FormatError("`eager`", None, f"{eager}, expected bytes >= 0")
     if not (math.isfinite(oversubscription) and oversubscription >= 1):
         raise FormatError("`oversubscription`", None, f"{oversubscription}, expected a number >= 1")

@@ -308,7 +308,7 @@ def _fallback_notice(effort: Effort) -> list[str]:
         return []
     return [
         "treematch needs units of equal size, the same number of tasks (at most 64) on every PE unless "
-        "virtual=true, and no constraints or loads: `top_down` ran instead"
+        "virtual=true, and no constraints: `top_down` ran instead"
     ]
 
 

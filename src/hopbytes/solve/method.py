@@ -180,7 +180,8 @@ def composed(
     gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
     holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
     and those without an end of their own run all presets below that first, the cheapest at the start, since
-    a short limit would leave the stronger ones incomplete. For objectives of networks the fast sequences (:data:`QUICK`) compete, too.
+    a short limit would leave the stronger ones incomplete. For objectives of networks the fast sequences
+    (:data:`QUICK`) compete, too.
     If the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
     own: Sequence | None = Sequence(base.mapper, base.refiners)

@@ -30,7 +30,8 @@ TIMES = {
 }
 #: Kind of machine, as specs begin → the machines of the study that are like it.
 ALIKE = {
-    "torus": ("torus",), "fattree": ("tree 4:1", "fat tree 1:1"), "dragonfly": ("dragonfly",),
+    "torus": ("torus",), "mesh": ("torus",),
+    "fattree": ("tree 4:1", "fat tree 1:1"), "dragonfly": ("dragonfly",),
     "ib": ("real fabric",),
 }  # fmt: skip
 #: The same over 24 recorded programs of 16 to 1152 ranks on fat trees with 4:1 (`python -m

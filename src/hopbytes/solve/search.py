@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -10,8 +12,10 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort, Mapper, Refiner, mappers, refiners
+from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, UnsupportedError
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasible import (
     enforce_bounds,
     excess,
@@ -29,6 +33,11 @@ from hopbytes.util.random_numbers import derived_seeds
 RESTARTS_SHARE = 8
 #: but there are at least so many.
 FEWEST_RESTARTS = 4
+#: Patterns with at least so many arcs per task are searched without the lightest arcs, which together carry
+#: at most this fraction (1 / 1024) of the volume, if at most half of the arcs remain.
+MANY_ARCS, LIGHT_SHARE = 32, 1024
+#: What follows the searches without these arcs; it sees all of them.
+DESCENT = Swap(dense_pattern_up_to=0, one_way=0)
 #: Number of tasks on forbidden PEs, excess load, the objective, and J plus the linear assignment cost.
 Key: TypeAlias = tuple[int, int, int | float, int | float]
 
@@ -58,6 +67,15 @@ class Search:
         self._problem, self._objective, self._effort = problem, objective, effort
         # A list, since an algorithm of a caller need not be hashable.
         self._known: list[tuple[Sequence, Solution]] = []
+
+    @cached_property
+    def _outline(self) -> Problem:
+        """The problem that searches get: mappings are compared, and bounds are enforced, with all arcs."""
+        problem = self._problem
+        if self._objective != "comm_cost" or not problem.bounds.exact:
+            return problem
+        graph = without_light_arcs(problem.graph)
+        return problem if graph is problem.graph else replace(problem, graph=graph)
 
     def run(self, steps: Sequence) -> Solution:
         """Return a mapping of the problem, with notices about relaxed bounds."""
@@ -138,7 +156,8 @@ class Search:
         """Return the result of the mapper, relabelled to agree with the current mapping if there is one."""
         problem, effort = self._problem, self._effort
         name = describe(mappers, mapper)
-        pe = _checked(problem, name, mapper.map(problem.graph, problem.where, problem.bounds, effort))
+        graph = problem.graph if named else self._outline.graph
+        pe = _checked(problem, name, mapper.map(graph, problem.where, problem.bounds, effort))
         if problem.current is not None:
             aligned = relabel_units(problem.where, pe, problem.current, problem.bounds.load)
             pe = min((aligned, pe), key=self._key_of)  # min prefers the first in case of a tie
@@ -158,10 +177,13 @@ class Search:
         moved = int(np.count_nonzero(mapped != pe)) if steps.named and problem.current is None else 0
         passed = [Solution(pe, notices, self._key_of(pe))]
         self._note(passed[-1])
+        if chain and not steps.asked and self._outline is not problem:
+            chain = (*chain, DESCENT)
         for refiner in chain:
             if effort.used_up:
                 break
-            pe_after = refine_by_load(problem, refiner, pe, bounds, effort)
+            searched = problem if refiner in (DESCENT, *steps.asked) else self._outline
+            pe_after = refine_by_load(searched, refiner, pe, bounds, effort)
             pe_after = _checked(problem, describe(refiners, refiner), pe_after)
             key = self._key_after(passed[-1], pe_after)
             if bounds.linear_cost is not None and key > passed[-1].key:
@@ -211,6 +233,36 @@ class Search:
     def _key_after(self, before: Solution, pe: Int32) -> Key:
         """Return the key of a mapping, which is that of the one before if the step changed nothing."""
         return before.key if np.array_equal(before.pe, pe) else self._key_of(pe)
+
+
+def without_light_arcs(graph: CommGraph) -> CommGraph:
+    """Return a nearly dense pattern without its arcs below a power of two, which carry hardly any volume.
+
+    The graph itself is returned if it has few arcs per task, or if most of them would remain. O(arcs).
+
+    >>> import hopbytes as hb
+    >>> heavy = 10**6 * (np.abs(np.subtract.outer(np.arange(64), np.arange(64))) == 1)
+    >>> pattern = hb.CommGraph.from_dense(heavy + 5 * (1 - np.eye(64, dtype=int)))
+    >>> pattern.m, without_light_arcs(pattern).m
+    (4032, 126)
+    """
+    volumes = graph.volumes
+    if volumes is None or graph.m < MANY_ARCS * graph.n:
+        return graph
+
+    def below(bits: int) -> int:
+        return int(volumes[volumes < 2**bits].sum())
+
+    bits = bisect_right(range(63), graph.total_volume // LIGHT_SHARE, key=below) - 1
+    kept = volumes >= 2**bits
+    if 2 * np.count_nonzero(kept) > graph.m:
+        return graph
+    indptr = np.concatenate([[0], np.cumsum(kept)])[graph.indptr]
+    messages = None if graph.messages is None else graph.messages[kept]
+    targets = graph.targets[kept]
+    return replace(
+        graph, indptr=indptr, targets=targets, volumes=volumes[kept], messages=messages, phases=()
+    )
 
 
 def _checked(problem: Problem, who: str, pe: Int32) -> Int32:

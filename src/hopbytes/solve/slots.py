@@ -34,6 +34,9 @@ Value: TypeAlias = tuple[int | float, int]
 #: With a free choice the search uses this multiple of the number of tasks as slots: a compact part of the
 #: machine, and a larger part with room for other shapes. The limit keeps the work proportional to the tasks.
 FREE_SLOTS = (1, 4)
+#: With at least so many tasks, and at most one free slot for so many of them, all policies lead to nearly the
+#: same problem, and only the free choice among all slots is searched.
+LARGE, FEW_FREE = 4096, 64
 
 
 @frozen(eq=False)
@@ -247,6 +250,9 @@ def solve(task: Task, method: Method, effort: Effort, *, limited: bool) -> Resul
     quick, steps = method.quick, method.steps
     trials = [Trial(task, each, effort) for each in policies(task, silent=not method.mapper.knows_tasks)]
     results = _in_order(task, trials)
+    n, free = task.graph.n, task.where.k - task.graph.n
+    if n >= LARGE and free * FEW_FREE <= n:
+        trials = [trial for trial in trials if trial.policy.name == "free"] or trials
     if len(trials) == 1:
         results.append(trials[0].run(steps))
         only = _best([*results, *_blocks_in_order(task, results[-1], effort)])

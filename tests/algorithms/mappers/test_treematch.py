@@ -205,3 +205,28 @@ def test_virtual_tasks_fill_pes_with_different_numbers_of_tasks(n):
     moved = int((expected != grouped.pe).sum())
     assert moved <= grouped.info["work"]["filled_up"]
     assert moved >= (np.bincount(expected, minlength=8) - np.bincount(plain.pe, minlength=8)).clip(0).sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_loads_are_respected_and_groups_of_pes_are_the_definition(seed):
+    """Every PE holds its bound; the PEs are arranged as treematch arranges tasks that are their groups."""
+    rng = np.random.default_rng(seed)
+    base = hb.read("stencil:12x10:bytes=4")
+    graph = hb.CommGraph(
+        base.indptr, base.targets, base.volumes, loads=rng.integers(1, 6, base.n), undirected=True
+    )
+    where = hb.allocate("node:2@10 package:2@4 core:2@1")
+    mapping = hb.map_tasks(graph, where, "treematch", partition=True, imbalance=0.1, seed=seed)
+    assert not uneven(mapping)
+    assert mapping.info["work"]["grouping_loads"] == 1
+    loads = np.bincount(mapping.pe, weights=graph.loads, minlength=8)
+    assert loads.max() <= mapping.info["bound_asked"]
+    dense = np.zeros((8, 8), np.int64)
+    np.add.at(dense, (mapping.pe[graph.sources()], mapping.pe[graph.targets]), graph.volumes)
+    np.fill_diagonal(dense, 0)
+    tails, heads = np.nonzero(dense)
+    groups = hb.CommGraph.from_edges(tails, heads, dense[tails, heads], n=8)
+    again = hb.map_tasks(groups, where, "treematch:credit=0")
+    assert mapping.info["comm_cost"] <= again.info["comm_cost"] * 1.001
+    same = hb.map_tasks(graph, where, "treematch", partition=True, imbalance=0.1, seed=seed, threads=3)
+    assert same.pe.tolist() == mapping.pe.tolist()

@@ -70,5 +70,5 @@ def test_exchanges_agree_with_the_definition(seed, n, k, most):
     found, made = best_swap(csr, table, pe, most)
     expected = pe.copy()
     flag = np.zeros(1, np.int32)
-    assert made == best_swap_reference.best_swap(*csr, table.ravel(), k, expected, most, flag)
+    assert made == best_swap_reference.best_swap(csr, table.ravel(), k, expected, most, (flag, None))
     assert found.tolist() == expected.tolist()

@@ -42,16 +42,16 @@ class DeepMultisection(Mapper):
     #: smaller graphs; at least 2
     most_children: int = 8
     initial_partitions: int = 2  #: effort per cut, see the mapper ``multisection``
-    region_growings: int = 2
+    region_growings: int = 1
     per_child: int = 200  #: a graph is divided into more groups if it has this many vertices for each of them
     fewest: int = 2000  #: approximate least number of vertices of the coarsest graph
-    synchronous_rounds: int = 6  #: rounds of moves on every graph; all threads work on each round
+    synchronous_rounds: int = 4  #: rounds of moves on every graph; all threads work on each round
     #: local search (:class:`hopbytes.engine.SearchSettings`), on whole graphs while there are up to 16 groups
-    rounds: int = 2
+    rounds: int = 1
     fruitless_moves: int = 15
     seeds: int = 50
-    flow_rounds: int = 1
-    flow_width: int = 4
+    flow_rounds: int = 2
+    flow_width: int = 3
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         if bounds.exact or bounds.linear_cost is not None or where.k < 2 or graph.n == 0:

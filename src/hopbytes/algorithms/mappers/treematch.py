@@ -127,9 +127,12 @@ class TreeMatch(Mapper):
     Jeannot and Mercier, "Near-optimal mapping of MPI processes on hierarchical NUMA architectures"
     (Euro-Par 2010), without any refinement. At each level objects without communication are added up to the
     next multiple of the arity. With fewer tasks than PEs the algorithm thereby selects the PEs itself, unless
-    the caller prescribes the number of tasks per PE. Several tasks per PE form one more level.
+    the caller prescribes the number of tasks per PE. Several tasks per PE form one more level. Tasks with
+    loads are first grouped by a balanced partition, a group per PE (counter ``grouping_loads``), since groups
+    of equal numbers may not be equally heavy. Several threads evaluate the listed groups, with the same
+    answer.
 
-    If the tree is irregular (unequal children, excluded cores, unequal capacities, loads, constraints, PEs
+    If the tree is irregular (unequal children, excluded cores, unequal capacities, constraints, PEs
     with different numbers of tasks or more than 64), the tasks are partitioned by ``top_down`` instead, as in
     the program of the authors if only some leaves may be used; a notice says so, and the counter
     ``uneven_tree`` is then 1. Counters ``grouping_...`` count the levels by the heuristic
@@ -178,6 +181,11 @@ class TreeMatch(Mapper):
             return np.zeros(graph.n, np.int32)
         groupings = where.groups()
         arities, per_pe = _arities(groupings), self._tasks_per_pe(graph, where, bounds)
+        if arities is not None and _alike_with_loads(graph, bounds):
+            effort.count(grouping_loads=1)
+            group = self._by_loads(graph, bounds, effort)
+            csr = quotient_csr(graph.symmetric_positive(), group, where.k)
+            return np.argsort(groupings[-1]).astype(np.int32)[self._leaves(csr, arities, effort)[group]]
         if arities is None or per_pe is None:
             effort.count(uneven_tree=1)
             return self._outside_in(graph, where, bounds, effort)
@@ -195,6 +203,15 @@ class TreeMatch(Mapper):
             if effort.used_up:
                 break
         return min(found, key=itemgetter(0))[1]
+
+    def _by_loads(self, graph: CommGraph, bounds: Bounds, effort: Effort) -> Int32:
+        """Return the group of every task, one group per PE, with loads within the bounds."""
+        group, _ = partition_many(
+            SearchProblem(graph.symmetric_positive(), graph.loads),
+            VertexGroups.whole(graph.n, bounds.load, effort.seed),
+            PartitionSettings(initial_partitions=self.initial_partitions), control=effort.run_control(),
+        )
+        return group
 
     def _tasks_per_pe(self, graph: CommGraph, where: Allocation, bounds: Bounds) -> int | None:
         """Return the largest number of tasks per PE, 1 if there are fewer tasks; None if it does not fit."""
@@ -223,7 +240,9 @@ class TreeMatch(Mapper):
 
     def _grouped(self, csr: Csr, arity: int, effort: Effort) -> tuple[Int32, str]:
         """Return the group of each object and the name of the heuristic that found it."""
-        group, which = group_objects(csr, arity, list_up_to=self.list_up_to, credit=self.credit)
+        group, which = group_objects(
+            csr, arity, list_up_to=self.list_up_to, credit=self.credit, threads=effort.threads
+        )
         objects = len(group)
         listed = arity >= objects or comb(objects, arity) <= self.list_up_to
         dense = len(csr.targets) // objects * (objects // arity) > PARTITIONED_UP_TO_DEGREE
@@ -248,6 +267,12 @@ class TreeMatch(Mapper):
         pes, one_each = spread(where, graph.n), np.ones(graph.n, np.int64)
         used = mapper.map(graph, where.select(pes), Bounds(one_each, one_each, exact=True), effort)
         return pes[used].astype(np.int32)
+
+
+def _alike_with_loads(graph: CommGraph, bounds: Bounds) -> bool:
+    """Return whether tasks have loads that count and all PEs may hold equally much."""
+    plain = bounds.linear_cost is None and not bounds.exact and graph.loads is not None
+    return plain and int(bounds.load.min()) == int(bounds.load.max())
 
 
 def _leaving(csr: Csr, group: Int32) -> int:

@@ -48,9 +48,11 @@ SMALL_NETWORK = 256
 class Swap(Refiner):
     """Exchange tasks by descent, annealing and perturbation; with one task per PE also from other starts.
 
-    A gain costs O(degree) and is computed before an exchange is made (Schulz and Träff, 2017, make and undo
-    it). A queue holds the tasks whose neighbourhood has changed, and an upper bound on the gain of a task
-    saves most evaluations. Annealing follows Kirkpatrick, Gelatt and Vecchi (1983); it proposes partners near
+    A gain is computed before an exchange is made (Schulz and Träff, 2017, make and undo it). It costs
+    O(degree), but O(levels) for tasks of high degree on a tree, since their weights into the units of every
+    level are kept. The computation ends early if another partner is certain to gain more. A queue holds the
+    tasks whose neighbourhood has changed, and an upper bound on the gain of a task saves most evaluations.
+    Annealing follows Kirkpatrick, Gelatt and Vecchi (1983); it proposes partners near
     neighbours, on any level of the machine.
     """
 
@@ -122,7 +124,7 @@ class Swap(Refiner):
         if where.k < 2 or graph.n < 2 or not (bounds.exact or graph.n <= self.all_pairs_up_to):
             return pe
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
-            return self._exchange(graph, where, pe, bounds, effort, 0, 0)
+            return self._exchange(graph, where, pe, bounds, effort)[0]
         if FEW_TASKS < graph.n <= self.dense_pattern_up_to and is_dense(graph):
             from hopbytes.algorithms.refiners.tabu import Tabu
 
@@ -130,8 +132,9 @@ class Swap(Refiner):
             return Tabu(work=work).refine(graph, where, pe, bounds, effort)
         chains = self.chains if graph.n <= self.most_annealed(where) else 0
         if not self.starts + self.subtrees + self.repartitionings:
-            return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
-        best = self._best_start(graph, where, pe, bounds, effort)
+            return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)[0]
+        best, settled = self._best_start(graph, where, pe, bounds, effort)
+        descended = best if settled else None
         if self.subtrees and not effort.used_up:
             from hopbytes.algorithms.refiners.units import Subtrees
 
@@ -146,7 +149,9 @@ class Swap(Refiner):
         if chains + self.perturbations > 0 and not effort.used_up:
             # All pairs were tried before; tasks that have moved since are reached through their neighbours.
             near = self if chains else replace(self, all_pairs_up_to=0)
-            best = near._exchange(graph, where, best, bounds, effort, chains, self.perturbations)
+            best, _ = near._exchange(
+                graph, where, best, bounds, effort, chains, self.perturbations, settled=descended
+            )
         if not self.starts:
             return best
         value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
@@ -156,18 +161,18 @@ class Swap(Refiner):
 
     def _best_start(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
-    ) -> Int32:
-        """Return the best mapping after a descent from the given one and from its competitors."""
+    ) -> tuple[Int32, bool]:
+        """Return the best mapping after a descent from each start, and whether that descent ended."""
         value = CommCost().value
-        best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
+        best, settled = self._exchange(graph, where, pe, bounds, effort)
         least = value(graph, where, best)
         for start in self._competitive(graph, where, bounds, effort):
             if value(graph, where, start) > least + least // START_MARGIN:
                 continue
-            end = self._exchange(graph, where, start, bounds, effort, 0, 0)
+            end, ended = self._exchange(graph, where, start, bounds, effort)
             if (cost := value(graph, where, end)) < least:
-                best, least = end, cost
-        return best
+                best, least, settled = end, cost, ended
+        return best, settled
 
     def _competitive(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
@@ -198,8 +203,12 @@ class Swap(Refiner):
 
     def _exchange(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
-        chains: int, perturbations: int,
-    ) -> Int32:
+        chains: int = 0, perturbations: int = 0, settled: Int32 | None = None,
+    ) -> tuple[Int32, bool]:
+        """Return a mapping after a descent, annealing and perturbations, and whether a descent alone ended.
+
+        `settled` is a mapping that an earlier descent left.
+        """
         problem = search_problem(graph, where, bounds)
         perturbations = min(
             perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(problem.csr.targets))
@@ -211,9 +220,12 @@ class Swap(Refiner):
             self.all_pairs_up_to, reach, chains, self.steps, perturbations,
             WORK_OF_MANY if graph.n >= MANY_PER_PE * where.k else 0,
         )
-        found = swap_refine(problem, pe, bounds.room(graph.n), settings, control=effort.run_control())
+        found = swap_refine(
+            problem, pe, bounds.room(graph.n), settings, settled=settled, control=effort.run_control()
+        )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)
+        better = cheaper(graph, where, pe, found.pe, bounds.linear_cost)
+        return better, found.settled and better is found.pe
 
 
 def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -14,13 +13,13 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written
+from hopbytes.formats.hashes import digest, pattern_sha256
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.machines.base import Machine
 from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list
 from hopbytes.text.hostlist import NODE_NAME
@@ -360,11 +359,6 @@ class _Record:
         return np.concatenate(runs)
 
 
-def pattern_sha256(graph: CommGraph) -> str:
-    """Return the hash of a pattern: tasks, arcs, volumes, messages and loads; O(n + m)."""
-    return _digest(graph.indptr, graph.targets, graph.volumes, graph.messages, graph.loads)
-
-
 def machine_sha256(where: Allocation) -> str:
     """Return the hash of levels, distances, routes, nodes and the cores of every slot.
 
@@ -372,7 +366,7 @@ def machine_sha256(where: Allocation) -> str:
     described by two files has one hash. O(k + size of the arrays that store the routes).
     """
     levels = ";".join(f"{level.name}@{level.distance}" for level in where.machine.levels)
-    return _digest(
+    return digest(
         np.frombuffer(levels.encode(), np.uint8), where.node_of_pe, where.core_start, where.cores,
         where.capacity, *_distances(where.distance), *_routes(where),
     )
@@ -393,17 +387,3 @@ def _routes(where: Allocation) -> tuple[Any, ...]:
         return ()
     kind, *arrays = network.form.arguments
     return np.array([kind], np.int64), *arrays, network.capacity, where.endpoints
-
-
-def _digest(*arrays: Any) -> str:
-    digest = hashlib.sha256()
-    for array in arrays:
-        if array is None:
-            digest.update(b"none;")
-            continue
-        # Type and shape precede the content, so that different lists of arrays never give the same bytes.
-        # The byte order is fixed to little-endian, so that the hash does not depend on the computer.
-        plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-        digest.update(f"{plain.dtype.str}{plain.shape};".encode())
-        digest.update(plain.tobytes())
-    return digest.hexdigest()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from io import BufferedReader
-from typing import Any
+from typing import Any, NamedTuple
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import TRACE, Format, Source, registered
@@ -169,7 +169,7 @@ class _Calls:
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
 FROM_ZERO = re.compile(r"(?P<before>.*?(?:trace|actions))(?P<rank>\d{1,9})(?P<after>\.txt|)")
 FROM_ONE = re.compile(r"(?P<before>.*rank-)(?P<rank>\d{1,9})(?P<after>\.txt)")
-FIRST = re.compile(rb"\A\d+ (init|comm_size|compute)\b")
+FIRST = re.compile(rb"\A(?:#[^\n]{0,200}\n)?\d+ (init|comm_size|compute)\b")
 DECIMAL = re.compile(rb"\d{1,40}(\.\d{0,40})?([eE]\+?\d{1,2})?")
 #: Bytes of the predefined datatypes by their numbers in traces (SimGrid 3.32).
 TYPE_BYTES = {
@@ -261,14 +261,28 @@ class _Trace:
         elif action in (b"send", b"isend", b"ssend", b"issend"):
             # Since SimGrid 3.20 there is a tag between the receiver and the count.
             at = 1 if len(values) == 2 else 2
-            self._send(rank(name, line_number, self._field(0)), self._number(at), at + 1)
+            target, count = rank(name, line_number, self._field(0)), self._number(at)
+            self._send(target, count * self._size(at + 1))
         elif action == b"sendrecv":
-            self._send(rank(name, line_number, self._field(1)), self._number(0), 4)
+            self._send(rank(name, line_number, self._field(1)), self._number(0) * self._size(4))
         else:
             self._collective(action.removeprefix(b"i"))
 
-    def _send(self, target: int, count: int, type_at: int) -> None:
-        self.traffic.add(self.own, target, count * self._size(type_at), 1)
+    def _send(self, target: int, volume: int) -> None:
+        self.traffic.add(self.own, target, volume, 1)
+
+    def _call(self, kind: str, volume: int, root: int = 0) -> None:
+        """Process the part of a rank in a collective."""
+        self.collectives.add(self.own, kind, volume, root)
+
+    def _blocks(self, volumes: list[int]) -> None:
+        """Process the part of a rank in an all-to-all with a count per rank."""
+        self.collectives.calls += 1
+        self.collectives.volume += sum(volumes)
+        if self.model != "ignore":
+            for target, volume in enumerate(volumes):
+                if target != self.own:
+                    self._send(target, volume)
 
     def _collective(self, action: bytes) -> None:
         if action in PLAIN:
@@ -276,7 +290,7 @@ class _Trace:
             has_root = root_at is not None and len(self.values) > root_at
             self._add(kind, count_at, type_at, self._number(root_at) if has_root and root_at else 0)
         elif action == b"barrier":
-            self.collectives.add(self.own, "barrier", 0)
+            self._call("barrier", 0)
         elif action in (b"alltoallv", b"allgatherv", b"gatherv", b"scatterv", b"reducescatter"):
             if self.size:
                 self._lists(action)
@@ -291,20 +305,14 @@ class _Trace:
             self.take(name, line_number, fields)
 
     def _add(self, kind: str, count_at: int, type_at: int, root: int = 0) -> None:
-        self.collectives.add(self.own, kind, self._number(count_at) * self._size(type_at), root)
+        self._call(kind, self._number(count_at) * self._size(type_at), root)
 
     def _lists(self, action: bytes) -> None:
         """Process a collective with a count per rank."""
         n = self.size
         if action == b"alltoallv":
             size = self._size(2 + 2 * n)
-            counts = [self._number(1 + i) * size for i in range(n)]
-            self.collectives.calls += 1
-            self.collectives.volume += sum(counts)
-            if self.model != "ignore":
-                for target, volume in enumerate(counts):
-                    if target != self.own:
-                        self.traffic.add(self.own, target, volume, 1)
+            self._blocks([self._number(1 + i) * size for i in range(n)])
         elif action == b"allgatherv":
             self._add("allgather", 0, 1 + n)
         elif action == b"gatherv":
@@ -312,7 +320,7 @@ class _Trace:
         elif action == b"scatterv":
             self._add("scatter", n, 2 + n, self._number(1 + n))
         else:
-            self.collectives.add(self.own, "reduce_scatter", self._number(self.own) * self._size(n + 1))
+            self._call("reduce_scatter", self._number(self.own) * self._size(n + 1))
 
     def _field(self, at: int) -> bytes:
         if at >= len(self.values):
@@ -335,3 +343,76 @@ class _Trace:
             return TYPE_BYTES[int(token)]
         what = f"datatype {shown(token)}, whose size traces do not contain, expected a predefined datatype"
         raise UnsupportedError(f"{self.name}:{self.line_number}: {what}")
+
+
+class TraceStep(NamedTuple):
+    """What a rank of a trace does: a message is sent or awaited, or all ranks call a collective."""
+
+    #: ``send``, ``isend``, ``ssend``, ``issend``, ``recv``, ``irecv``, ``wait``, ``waitall``, or a kind of
+    #: collective (:data:`hopbytes.patterns.collective_messages.KINDS`)
+    what: str
+    #: the other rank; with ``wait`` the sender; the root of a collective
+    peer: int = 0
+    tag: int = 0
+    bytes: int = 0
+    target: int = 0  # with ``wait``, the receiver
+    blocks: tuple[int, ...] = ()  # an all-to-all with a count per rank: bytes for each
+
+
+def steps_of_trace(path: str, tasks: int) -> list[list[TraceStep]]:
+    """Return the steps of every rank of a trace, without its computation; `path` is any of its files."""
+    order = _Order(tasks)
+    for name, line_number, fields in trace_actions(path):
+        order.take(name, line_number, fields)
+    strange = [own for own in order.steps if own >= tasks]
+    if strange:
+        raise FormatError(path, None, f"rank {strange[0]}, expected 0 to {tasks - 1}")
+    check_complete(path, order.seen, tasks)
+    return [order.steps.get(own, []) for own in range(tasks)]
+
+
+class _Order(_Trace):
+    """Keeps the actions of every rank in their order."""
+
+    def __init__(self, tasks: int) -> None:
+        super().__init__("ignore")
+        self.size, self.action = tasks, ""
+        self.steps: dict[int, list[TraceStep]] = {}
+
+    def take(self, name: str, line_number: int, fields: list[bytes]) -> None:
+        self.action = fields[1].lower().decode(errors="replace")
+        super().take(name, line_number, fields)
+        if self.action in ("recv", "irecv"):
+            at = 1 if len(self.values) > 2 else None
+            self._keep(TraceStep(self.action, self._rank(0), 0 if at is None else self._tag(at)))
+        elif self.action == "sendrecv":
+            self._keep(TraceStep("recv", self._rank(3)))
+        elif self.action == "wait":
+            tag = self._tag(2) if len(self.values) > 2 else 0
+            self._keep(TraceStep("wait", self._rank(0), tag, target=self._rank(1)))
+        elif self.action == "waitall":
+            self._keep(TraceStep("waitall"))
+
+    def _keep(self, step: TraceStep) -> None:
+        self.steps.setdefault(self.own, []).append(step)
+
+    def _rank(self, at: int) -> int:
+        return rank(self.name, self.line_number, self._field(at))
+
+    def _tag(self, at: int) -> int:
+        token = self._field(at)
+        if token.startswith(b"-"):
+            what = f"tag {shown(token)}: which message is received is not known before a replay"
+            raise UnsupportedError(f"{self.name}:{self.line_number}: {what}, expected a tag")
+        return self._number(at)
+
+    def _send(self, target: int, volume: int) -> None:
+        plain = self.action == "sendrecv" or len(self.values) == 2
+        what = "isend" if self.action == "sendrecv" else self.action
+        self._keep(TraceStep(what, target, 0 if plain else self._tag(1), volume))
+
+    def _call(self, kind: str, volume: int, root: int = 0) -> None:
+        self._keep(TraceStep(kind, root, bytes=volume))
+
+    def _blocks(self, volumes: list[int]) -> None:
+        self._keep(TraceStep("alltoall", bytes=sum(volumes), blocks=tuple(volumes)))

@@ -259,7 +259,9 @@ class _Cut:
             before = [_projected(levels, block) for block in known]
             wholes = [np.concatenate(member.all(block)) for block in before]
             candidates = np.stack(wholes) if wholes else None
-            solve = _cutter(self.caps, -(-CUTS // member.size), candidates)
+            load = member.total(int(rows.loads.sum()))
+            caps = self.target.loose(load).caps if levels else self.caps
+            solve = _cutter(caps, -(-CUTS // member.size), candidates)
             block = best_of_ranks(coarsest, solve, seed, self.history)
             if before:
                 cost = cost_over_ranks(coarsest, self.where, before[0])

@@ -18,6 +18,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import (
     LoadBound,
@@ -30,6 +31,7 @@ from hopbytes.model.capacities import (
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks, coarsen
 from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
 from hopbytes.mpi.distributed.islands import CUTTERS, Task, has_islands, map_by_islands
+from hopbytes.mpi.distributed.one_each import Units, cost_of_one_each, map_one_each, regular_tree
 from hopbytes.mpi.distributed.ptscotch import missing_ptscotch
 from hopbytes.mpi.distributed.refinement import Target, refined, uncoarsen
 from hopbytes.mpi.distributed.rows import (
@@ -63,8 +65,9 @@ def map_distributed(
     imbalance: float | str = 0.03,
     strict_balance: bool = False,
     seed: int = 0,
+    partition: bool = True,
 ) -> DistributedMapping:
-    """Map the vertices of a distributed graph to PEs as a partition; collective.
+    """Map the vertices of a distributed graph to PEs, one to each if they are no more than PEs; collective.
 
     Parameters
     ----------
@@ -85,6 +88,8 @@ def map_distributed(
         As for :func:`hopbytes.map_tasks`; the preset maps what lies on one process.
     strict_balance : bool
         Raise an error instead of exceeding the bound if weighted tasks cannot meet it.
+    partition : bool
+        Whether there may be more tasks than PEs.
 
     Returns
     -------
@@ -95,14 +100,16 @@ def map_distributed(
     HopbytesError
         Raised on all processes: arguments differ, a slab is malformed, or an edge differs in its directions.
     InfeasibleError
-        With `strict_balance`, if loads cannot be met.
+        With `strict_balance`, if loads cannot be met. Without `partition`, if tasks are more than PEs.
     ScaleError
         If volumes, distances or loads are too large for 64-bit sums.
 
     Notes
     -----
     The result depends on the number of processes and the seed. Memory per process is O((n + m) / P + ghosts)
-    besides a coarse graph and O(k); with fewer processes than islands a process holds whole islands. Tasks
+    besides a coarse graph and O(k); with fewer processes than islands a process holds whole islands. With at
+    most one task per PE on a tree whose units are alike there is no list of PEs on any process, and the
+    strategy is "units": the outermost units get exact numbers of tasks. Tasks
     without load are in no bound. A failure that only one process meets, such as missing memory, is raised
     there alone: the program has to call ``comm.Abort``, as the command line does.
 
@@ -121,8 +128,10 @@ def map_distributed(
     """
     member = Member(comm)
     with member.phase("read"):
-        options = (preset, str(imbalance), strict_balance, seed)
+        options = (preset, str(imbalance), strict_balance, partition, seed)
         rows, allocation = _begin(member, slab, where, (strategy, cutter), options)
+    if isinstance(allocation, Tree):
+        return _one_each(rows, allocation, preset, seed, cutter)
     unit = _unit_over_ranks(rows, allocation)
     units = rows if unit == 1 else replace(rows, loads=rows.loads // unit)
     bound = _bound_over_ranks(units, allocation, exact_imbalance(imbalance))
@@ -161,10 +170,10 @@ def map_distributed(
 
 def _begin(
     member: Member, slab: Any, where: Any, ways: tuple[str, str], options: tuple[Any, ...]
-) -> tuple[Rows, Allocation]:
-    """Return rows and PEs after all processes agreed on the arguments."""
+) -> tuple[Rows, Allocation | Tree]:
+    """Return rows and PEs after all processes agreed on the arguments; a tree for one task per PE."""
 
-    def checked() -> Allocation:
+    def checked() -> Allocation | Tree:
         exact_imbalance(options[1])
         presets[options[0]]
         for what, name, known in zip(("strategy", "cutter"), ways, (STRATEGIES, CUTTERS), strict=True):
@@ -172,15 +181,44 @@ def _begin(
                 raise unknown_name(what, name, known)
         if ways[1] != "own" and (lacking := missing_ptscotch()):
             raise UnsupportedError(lacking)
-        return place_side(where)
+        return (regular_tree(where) if ways[0] == "auto" else None) or place_side(where)
 
-    allocation = member.agreed(checked)
-    member.same("machine", (allocation.machine.spec(), allocation.k))
+    place = member.agreed(checked)
+    machine, k = (place, place.n_cores) if isinstance(place, Tree) else (place.machine, place.k)
+    member.same("machine", (machine.spec(), k))
     member.same("choice of strategy and cutter", ways)
-    member.same("choice of preset, imbalance, strictness and seed", options)
+    member.same("choice of preset, imbalance, strictness, problem and seed", options)
     rows = checked_rows(member, member.agreed(slab) if callable(slab) else slab)
-    check_sums_over_ranks(rows, allocation)
-    return rows, allocation
+    if rows.total > k and not options[3]:
+        raise InfeasibleError(f"{rows.total} processes, expected at most one for each of the {k} PEs")
+    if isinstance(place, Tree) and rows.total > k:
+        place = place_side(where)
+    levels = zip(place.tiers, place.children, strict=True) if isinstance(place, Tree) else ()
+    widest = next((level.distance for level, count in levels if count != 1), 0)
+    check_sums_over_ranks(rows, widest if isinstance(place, Tree) else int(place.distance.largest))
+    return rows, place
+
+
+def _one_each(rows: Rows, tree: Tree, preset: str, seed: int, cutter: str) -> DistributedMapping:
+    """Map at most one task per PE, and verify that it is so."""
+    member, history = rows.member, History()
+    with member.phase("units"):
+        pe = map_one_each(
+            replace(rows, loads=np.ones(rows.n, np.int64)), Units(tree, preset, seed, cutter), history
+        )
+    with member.phase("verify"):
+        cost, fault = cost_of_one_each(rows, tree, pe)
+    assert not fault, fault
+    k, loads = tree.n_cores, rows.member.all((int(rows.loads.max(initial=0)), int(rows.loads.sum())))
+    total = sum(load for _, load in loads)
+    info = {
+        "problem": "processes", "preset": preset, "seed": seed, "ranks": member.size, "version": __version__,
+        "comm_cost": cost, "imbalance": max(load for load, _ in loads) * k / total - 1 if total else 0.0,
+        "balance": "met", "bound_asked": 1, "bound_kept": min(1, rows.total), "strategy": "units",
+        "empty": k - rows.total, "strategies": {"units": cost}, "history": {"units": asdict(history)},
+        **_by_rank(member, rows),
+    }
+    return DistributedMapping(pe.astype(np.int32), rows.first, rows.total, tree, info)
 
 
 def _unit_over_ranks(rows: Rows, where: Allocation) -> int:
@@ -301,9 +339,9 @@ class Judged:
         return int(self.loads.max()) * len(self.loads) / total - 1 if total else 0.0
 
 
-def check_sums_over_ranks(rows: Rows, where: Allocation) -> None:
+def check_sums_over_ranks(rows: Rows, widest: int) -> None:
     """Raise ScaleError on all processes if volume x distance could exceed 63 bits; collective."""
-    total, widest = rows.member.total(int(rows.arc_weights().sum())), int(where.distance.largest)
+    total = rows.member.total(int(rows.arc_weights().sum()))
     if max(total, 1) * widest > MAX_SUM:
         factor = -(-total * widest // MAX_SUM)
         what = f"total volume {total} x largest distance {widest} is more than 2^63 - 1"
@@ -318,14 +356,14 @@ def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:
     elif len(pe) and not 0 <= int(pe.min()) <= int(pe.max()) < where.k:
         fault = f"rank {rows.member.rank}: a PE outside 0..{where.k - 1}"
     rows.member.agree(fault)
-    check_sums_over_ranks(rows, where)
+    check_sums_over_ranks(rows, int(where.distance.largest))
     loads = rows.member.summed(group_sums(pe, rows.loads, where.k))
     tasks = rows.member.summed(np.bincount(pe, minlength=where.k).astype(np.int64))
     return Judged(cost_over_ranks(rows, where, pe), loads, tasks)
 
 
 def map_file(
-    comm: Comm, machine: Callable[[], Allocation], graph: str, output: str | None, *, force: bool,
+    comm: Comm, machine: Callable[[], PlaceLike], graph: str, output: str | None, *, force: bool,
     **options: Any,
 ) -> dict[str, Any]:
     """Read, map and write on all processes, as ``map --distributed`` does; return the record of the run."""
@@ -334,10 +372,10 @@ def map_file(
     mapping = map_distributed(comm, lambda: read_slab(comm, graph), where, **options)
     if output is not None:
         write_distributed(comm, mapping, output, force=force)
-    return {"tasks": mapping.total, "pes": where.k, **mapping.info}
+    return {"tasks": mapping.total, "pes": mapping.k, **mapping.info}
 
 
-def evaluate_file(comm: Comm, machine: Callable[[], Allocation], graph: str, mapping: str) -> dict[str, Any]:
+def evaluate_file(comm: Comm, machine: Callable[[], PlaceLike], graph: str, mapping: str) -> dict[str, Any]:
     """Read a graph and a mapping and evaluate it on all processes, as ``eval --distributed`` does."""
     where = Member(comm).agreed(machine)
     Member(comm).same("graph and mapping", (graph, mapping))
@@ -352,8 +390,9 @@ def mapped_sentence(record: dict[str, Any]) -> str:
     whole = ("read", "verify", *record["strategies"])
     seconds = sum(value for name, value in record["seconds"][0].items() if name in whole)
     return (
-        f"partition: J {record['comm_cost']:,}; {record['tasks']:,} tasks on {record['pes']:,} PEs, at most "
-        f"{record['bound_kept']:,} of {record['bound_asked']:,} each; {record['ranks']} ranks, "
+        f"{record['problem']}: J {record['comm_cost']:,}; {record['tasks']:,} tasks on "
+        f"{record['pes']:,} PEs, at most {record['bound_kept']:,} of {record['bound_asked']:,} each; "
+        f"{record['ranks']} ranks, "
         f"{seconds:.1f} s, {sent:,} bytes sent, at most {peak:.0f} MiB per rank"
     )
 

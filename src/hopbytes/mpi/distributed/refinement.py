@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
@@ -16,7 +18,7 @@ from hopbytes.kernels.records import Csr, Distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.distributed.coarsening import Contracted, History
+from hopbytes.mpi.distributed.coarsening import Contracted, History, summed_pairs
 from hopbytes.mpi.distributed.rows import Rows, cost_over_ranks
 from hopbytes.util.random_numbers import derived_seeds
 
@@ -26,6 +28,10 @@ SEARCH = RefinementSettings(cycles=0, search=SearchSettings(flow_rounds=1, flow_
 NEAR = 12
 #: Vertices of a band at most, and hops from the cuts within which they lie, at least and at most.
 LARGEST, LEAST_HOPS, MOST_HOPS = 40_000, 2, 40
+#: Coarse levels may exceed bounds so tight that less than one part in so many of all load is free.
+SLACK = 200
+#: PEs up to which tasks are moved along chains of PEs.
+FEW = 256
 #: Rounds of refinement per level, and of repair where the bounds do not hold.
 ROUNDS, REPAIRS = 2, 12
 
@@ -42,16 +48,26 @@ class Target:
         """Number of PEs."""
         return len(self.caps)
 
+    def loose(self, load: int) -> Target:
+        """Return the target of coarse levels, whose heavy vertices need room to be moved at little loss."""
+        total = int(self.caps.sum())
+        more = max(0, load // SLACK - (total - load))
+        parts = max(1, total // max(more, 1))
+        return self if more == 0 else Target(self.distances, self.caps + -(-self.caps // parts))
+
 
 def uncoarsen(
     rows: Rows, levels: list[Contracted], pe: Int32, target: Target, where: Allocation, history: History
 ) -> Int32:
     """Return int32[n], a mapping of the coarsest graph after refinement on all finer ones; collective."""
     fine = [rows, *(level.rows for level in levels)]
-    pe = refined(fine[-1], pe, target, where, history, rounds=0)
+    loose = target.loose(rows.member.total(int(rows.loads.sum())))
+    pe = refined(fine[-1], pe, loose if levels else target, where, history, rounds=0)
     for number in range(len(levels) - 1, -1, -1):
         pe = fine[number + 1].ask(levels[number].coarse, pe.astype(np.int64)).astype(np.int32)
-        pe = refined(fine[number], pe, target, where, history)
+        pe = refined(fine[number], pe, loose, where, history)
+    if levels and loose is not target:
+        pe = refined(rows, pe, target, where, history)
     return pe
 
 
@@ -78,6 +94,8 @@ def refined(
 
 def repaired(rows: Rows, pe: Int32, target: Target, where: Allocation) -> Int32:
     """Move tasks off overfull PEs, within the shares that the ranks agree on; collective."""
+    if target.k <= FEW and not rows.member.total(int(np.count_nonzero(rows.loads != 1))):
+        pe = evened(rows, pe, target)
     no_arcs = np.zeros(rows.n + 1, np.int64)
     alone = CommGraph.of_own(no_arcs, np.empty(0, np.int32), loads=rows.loads.copy(), undirected=True)
     for number in range(REPAIRS):
@@ -87,6 +105,69 @@ def repaired(rows: Rows, pe: Int32, target: Target, where: Allocation) -> Int32:
         share = shares(rows, np.arange(target.k, dtype=np.int32), pe, target, number)
         pe = meet_bounds(alone, where, pe, rows.loads, share).pe
     return pe
+
+
+def evened(rows: Rows, pe: Int32, target: Target) -> Int32:
+    """Move tasks of load 1 off overfull PEs, along chains of neighbouring PEs to those with room; collective.
+
+    The processes divide the moves between two PEs in proportion to the arcs that they hold between them, and
+    take the tasks of least loss. O(k^2 + m / P) memory.
+    """
+    member, k = rows.member, target.k
+    for _ in range(REPAIRS):
+        spare = target.caps - member.summed(np.bincount(pe, minlength=k).astype(np.int64))
+        if int(spare.min()) >= 0:
+            break
+        around = rows.with_ghosts(pe.astype(np.int64))
+        vertex, to, weight = summed_pairs(
+            rows.sources().astype(np.int64), around[rows.targets], rows.arc_weights()
+        )
+        inside = np.zeros(rows.n, np.int64)
+        own = pe[vertex] == to
+        inside[vertex[own]] = weight[own]
+        vertex, to, loss = vertex[~own], to[~own], (inside[vertex] - weight)[~own]
+        pair = pe[vertex] * np.int64(k) + to
+        near = np.bincount(pair, minlength=k * k).astype(np.int64)
+        most = member.summed(near)
+        flow = _flow(most.reshape(k, k), spare).reshape(-1)
+        before, most = member.before(near), np.maximum(most, 1)
+        share = flow * (before + near) // most - flow * before // most
+        order = np.lexsort((vertex, loss, pair))
+        sorted_pair = pair[order]
+        place = np.arange(len(order)) - np.searchsorted(sorted_pair, sorted_pair)
+        chosen = order[place < share[sorted_pair]]
+        chosen = chosen[np.unique(vertex[chosen], return_index=True)[1]]
+        pe = pe.copy()
+        pe[vertex[chosen]] = to[chosen]
+    return pe
+
+
+def _flow(most: Int64, spare: Int64) -> Int64:
+    """Return int64[k, k], moves between PEs, at most `most`: overloads go to the nearest PEs with room."""
+    flow, spare = np.zeros_like(most), spare.copy()
+    while True:
+        reached = np.where(spare < 0, np.arange(len(spare)), -1)
+        queue = deque(np.flatnonzero(spare < 0).tolist())
+        end = -1
+        while queue and end < 0:
+            at = queue.popleft()
+            for to in np.flatnonzero((flow[at] < most[at]) & (reached < 0)).tolist():
+                reached[to] = at
+                queue.append(to)
+                if spare[to] > 0:
+                    end = to
+                    break
+        if end < 0:
+            return flow
+        path = [end]
+        while spare[path[-1]] >= 0:
+            path.append(int(reached[path[-1]]))
+        steps = list(zip(path[1:], path, strict=False))
+        amount = min(-int(spare[path[-1]]), int(spare[end]), *(int((most - flow)[step]) for step in steps))
+        for step in steps:
+            flow[step] += amount
+        spare[path[-1]] += amount
+        spare[end] -= amount
 
 
 def refine_over_ranks(rows: Rows, pe: Int32, target: Target, number: int, seed: int) -> tuple[Int32, int]:

@@ -16,6 +16,7 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import HopbytesError, ScaleError
 from hopbytes.kernels.records import Csr
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import sum_of
 from hopbytes.mpi.processes import Comm
@@ -218,13 +219,18 @@ class DistributedMapping:
     pe: Int32  # int32[n]: The PE of every task of this process
     first: int  # the first of these tasks
     total: int  # number of tasks of all processes
-    where: Allocation
+    where: Allocation | Tree  # a tree has one PE per core, and no process has a list of them
     #: The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
     #: "relaxed"), "strategy" (the better one), "strategies" (J of each), and "history" (vertices and costs of
     #: the levels of each strategy, costs of the first solutions of all ranks). By rank: "sent" (bytes by
     #: phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
     #: (of the process) and "held" (vertices, ghosts and arcs).
     info: dict[str, Any]
+
+    @property
+    def k(self) -> int:
+        """Number of PEs."""
+        return self.where.n_cores if isinstance(self.where, Tree) else self.where.k
 
     @property
     def comm_cost(self) -> int:
@@ -347,12 +353,14 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
     return rows
 
 
-def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32) -> int:
+def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32, around: Int32 | None = None) -> int:
     """Return J of a mapping, int32[n] per process; collective, O(m / P).
 
-    The sum fits into 63 bits where :func:`check_sums_over_ranks` found no fault.
+    `around` has the PEs of own vertices and ghosts, if they are known. The sum fits into 63 bits where
+    :func:`check_sums_over_ranks` found no fault.
     """
-    around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
+    if around is None:
+        around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
     arcs = Csr(rows.indptr, rows.targets, rows.weights)
     return rows.member.total(arcs_distance_sum(arcs, where, around))
 

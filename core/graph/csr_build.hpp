@@ -1,4 +1,4 @@
-// The symmetric graph of directed arcs.
+// Graphs made of arcs: rows, subgraphs, and the symmetric graph.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,59 @@
 #include "graph/csr.hpp"
 #include "graph/graph.hpp"
 #include "graph/row_ranges.hpp"
+#include "util/bucket_order.hpp"
 
 namespace hopbytes {
+
+// Builds rows from unsorted arcs. Two stable counting sorts (by target, then by source) order the arcs, and
+// repeated arcs are summed. Returns the number of different arcs. O(n + m) time and memory.
+inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t> volume, In<int64_t> messages,
+                             Out<int64_t> indptr, Out<int32_t> out_target, Out<int64_t> out_volume,
+                             Out<int64_t> out_messages) {
+  const int64_t n = std::ssize(indptr) - 1, m = std::ssize(source);
+  std::vector<int64_t> by_target(m), order(m);
+  order_by_bucket(
+      m, n, Team::alone(), [&](int64_t e) { return target[e]; }, indptr,
+      [&](int64_t e, int64_t i) { by_target[i] = e; });
+  order_by_bucket(
+      m, n, Team::alone(), [&](int64_t i) { return source[by_target[i]]; }, indptr,
+      [&](int64_t i, int64_t place) { order[place] = by_target[i]; });
+  std::fill(indptr.begin(), indptr.end(), 0);
+  int64_t last = -1;
+  int32_t row = -1;
+  for (int64_t e : order) {
+    if (last < 0 || source[e] != row || target[e] != out_target[last]) {
+      ++last;
+      row = source[e];
+      ++indptr[row + 1];
+      out_target[last] = target[e];
+      out_volume[last] = 0;
+      if (!messages.empty()) out_messages[last] = 0;
+    }
+    out_volume[last] += volume[e];
+    if (!messages.empty()) out_messages[last] += messages[e];
+  }
+  for (int64_t i = 0; i < n; ++i) indptr[i + 1] += indptr[i];
+  return last + 1;
+}
+
+// Builds the subgraph induced by `members` (ascending). place[v] is the position of v among them, negative
+// for every other vertex. Returns the number of arcs written.
+inline int64_t induced_csr(const Csr& g, In<int32_t> members, In<int32_t> place, Out<int64_t> out_indptr,
+                           Out<int32_t> out_target, Out<int64_t> out_weight) {
+  int64_t filled = 0;
+  for (size_t i = 0; i < members.size(); ++i) {
+    out_indptr[i] = filled;
+    for (int64_t e = g.indptr[members[i]]; e < g.indptr[members[i] + 1]; ++e) {
+      const int32_t j = place[g.target[e]];
+      if (j < 0) continue;
+      if (!g.weight.empty()) out_weight[filled] = g.weight[e];
+      out_target[filled++] = j;
+    }
+  }
+  out_indptr[members.size()] = filled;
+  return filled;
+}
 
 // Builds the symmetric graph with weight C[i,j] + C[j,i] in both directions and no diagonal, by merging each
 // row with the transposed row.

@@ -1,0 +1,14 @@
+"""Measured seconds: described machines as hosts, routers and links of one computer, and MPI programs on them.
+
+    python -m bench.lab --list                                 # fabrics and programs
+    python -m bench.lab --check                                # build and check every fabric, a minute
+    python -m bench.lab --out lab.jsonl --fabrics flat fat_tree --programs halo2s sweep --repetitions 5
+    python -m bench.lab --table lab.jsonl
+
+A host or router is a network name space, a cable is a pair of virtual Ethernet devices, and its two
+directions are shaped to the bandwidth of the description, some 2 MB/s, so that the processors of the computer
+do not decide the time. Routes are those of hopbytes. Messages inside a host take no link and almost no time.
+Everything is in a name space of processes of its own, which the kernel clears when the command ends, also
+when it is killed; the network of the computer is not touched. Needs root, or name spaces for users; iproute2,
+a C compiler, Open MPI or MPICH.
+"""

@@ -1,0 +1,187 @@
+"""Cases of a program on a fabric: orders of ranks, what is predicted of them, and what is measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic as now
+from typing import Any
+
+import hopbytes as hb
+from bench.lab.fabric import FABRICS, fabric
+from bench.lab.hosts import Hosts
+from bench.lab.programs import PROGRAMS, Launcher, Program
+
+#: Name → arguments of map_tasks; the first one is the launcher's own and is started without naming hosts.
+ORDERS: dict[str, dict[str, Any]] = {
+    "launcher": {"method": "identity"},
+    "random": {"method": "random", "seed": 1},
+    "eco": {"method": "eco"},
+    "strong": {"method": "strong"},
+    "auto": {"method": "eco", "objective": "auto"},
+}
+#: Seconds for a run.
+LIMIT = 120.0
+Row = dict[str, Any]
+
+
+def mappings(graph: hb.CommGraph, where: hb.Allocation, orders: list[str]) -> dict[str, hb.Mapping]:
+    """Return the mapping of each order; equal ones have one entry whose names are joined by a comma."""
+    found: dict[tuple[int, ...], tuple[str, hb.Mapping]] = {}
+    for order in orders:
+        into = hb.allocate(where, pack=True) if order == "launcher" else where
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", hb.HopbytesWarning)  # which objective was chosen
+            mapping = hb.map_tasks(graph, into, threads=1, **ORDERS[order])
+        key = tuple(mapping.pe.tolist())
+        found[key] = (f"{found[key][0]},{order}", found[key][1]) if key in found else (order, mapping)
+    return dict(found.values())
+
+
+def recorded(
+    launcher: Launcher, program: Program, ranks: int, folder: Path
+) -> tuple[hb.CommGraph, hb.CommGraph]:
+    """Record a program here; return its pattern and its trace."""
+    words, environment = launcher.alone(ranks)
+    pattern, trace = folder / "app.pattern", folder / "trace"
+    command = [sys.executable, "-m", "hopbytes", "record", "-q", "--no-hosts", "-o", str(pattern)]
+    command += ["--trace", str(trace), "--", *words, *launcher.words_of(program)]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return hb.read(pattern), hb.read(trace / "trace0.txt", holds="pattern")
+
+
+def predictions(pattern: hb.CommGraph, trace: hb.CommGraph, mapping: hb.Mapping) -> dict[str, float | str]:
+    """Return the seconds that each grade predicts; ``trace`` is the replay of the recorded order."""
+    found: dict[str, float | str] = {}
+    for name, graph in (("bound", pattern), ("flows", pattern), ("replay", pattern), ("trace", trace)):
+        try:
+            grade = "replay" if name == "trace" else name
+            found[name] = hb.simulate(graph, mapping, grade=grade, assume="none").seconds
+        except hb.HopbytesError as error:
+            found[name] = str(error)
+    return found
+
+
+class Case:
+    """A program in several orders on the hosts of a fabric."""
+
+    def __init__(
+        self, hosts: Hosts, launcher: Launcher, program: Program, orders: list[str], folder: Path
+    ) -> None:
+        self.hosts, self.launcher, self.program, self.folder = hosts, launcher, program, folder
+        for name, text in (program.files or {}).items():
+            (folder / name).write_text(text)
+        ranks, where = len(hosts.fabric.host_of_core), hosts.fabric.where
+        recorder = launcher if launcher.mpi == "openmpi" else Launcher("openmpi", launcher.folder.parent)
+        pattern, trace = recorded(recorder, program, ranks, folder)
+        self.mappings = mappings(pattern, where, orders)
+        self.facts: dict[str, Row] = {}
+        for order, mapping in self.mappings.items():
+            load = hb.simulate(pattern, mapping, grade="bound", assume="none")
+            self.facts[order] = {
+                "J": hb.evaluate(pattern, mapping).comm_cost,
+                "bytes_between_hosts": load.bytes_between_nodes * load.rounds,
+                "predicted": predictions(pattern, trace, mapping),
+            }
+
+    def places(self, order: str) -> list[int]:
+        """Return the host of every rank."""
+        return [self.hosts.fabric.host_of_core[pe] for pe in self.mappings[order].pe.tolist()]
+
+    def check_places(self, order: str) -> None:
+        """Start a program that prints its hosts, and compare them with the mapping."""
+        if not self.program.own:
+            self.run(order, PROGRAMS["cg"])
+
+    def run(self, order: str, program: Program) -> Row:
+        """Run a program once; return what was measured."""
+        places, given = self.places(order), order.split(",")[0] != "launcher"
+        words, environment = self.launcher.command(self.hosts, places if given else None)
+        before, busy, began = self.hosts.sent(), _busy(), now()
+        words = [*words, *self.launcher.words_of(program)]
+        seconds, printed, used = self.hosts.run(words, environment, self.folder, program.seconds, LIMIT)
+        took, after, working = now() - began, self.hosts.sent(), _busy()
+        named = [line.split()[1:] for line in printed.splitlines() if line.startswith("hosts ")]
+        expected = [self.hosts.fabric.name(host) for host in places]
+        if named and named[0] != expected:
+            raise RuntimeError(f"order {order}: ranks ran on {named[0]}, expected {expected}")
+        share = (working[0] - busy[0]) / max(1, working[1] - busy[1])
+        counted = [now - then for then, now in zip(before, after, strict=True)]
+        return {
+            "seconds": seconds, "launch_seconds": round(took, 3), "cpu_seconds": round(used, 2),
+            "cpu_busy": round(share, 3), "load": os.getloadavg()[0],
+            "link_bytes": dict(zip((link.name for link in self.hosts.fabric.links), counted, strict=True)),
+        }  # fmt: skip
+
+
+def _busy() -> tuple[int, int]:
+    """Return ticks that all processors of the computer have worked, and all ticks."""
+    ticks = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
+def measure(
+    name: str, programs: list[str], mpis: list[str], orders: list[str], repetitions: int
+) -> Iterator[Row | str]:
+    """Build a fabric and yield a row per run, or a line of text about what was found or left out."""
+    with tempfile.TemporaryDirectory(prefix="hopbytes-lab-") as folder:
+        began = now()
+        hosts = Hosts(fabric(FABRICS.get(name, name)), Path(folder))
+        try:
+            built = now()
+            wrong = list(hosts.check())
+            yield from (f"{name}: {line}" for line in wrong)
+            made = hosts.fabric
+            facts = f"{made.hosts} hosts, {len(made.links)} links, {len(made.routes)} routes"
+            yield f"{name}: {facts}; built in {built - began:.1f} s, checked in {now() - built:.1f} s"
+            for mpi in mpis:
+                launcher = Launcher(mpi, Path(folder))
+                for title in programs:
+                    own = Path(folder) / f"{mpi}-{title}"
+                    own.mkdir()
+                    try:
+                        case = Case(hosts, launcher, PROGRAMS[title], orders, own)
+                        for order in case.mappings:
+                            case.check_places(order)
+                    except (OSError, RuntimeError, hb.HopbytesError) as error:
+                        yield f"{name}: {title}: {error}"
+                        continue
+                    head: Row = {
+                        "fabric": name,
+                        "spec": FABRICS.get(name, name),
+                        "mpi": mpi,
+                        "program": title,
+                    }
+                    head |= {"words": " ".join(PROGRAMS[title].words), "unlike_description": len(wrong)}
+                    for repetition in range(repetitions):
+                        for order in case.mappings:
+                            row = head | {"order": order, "repetition": repetition} | case.facts[order]
+                            try:
+                                yield row | case.run(order, PROGRAMS[title])
+                            except RuntimeError as error:
+                                yield f"{name}: {title}: {order}: {error}"
+        finally:
+            hosts.close()
+
+
+def write(rows: Iterator[Row | str], out: Path | None) -> None:
+    """Print texts and the times of rows, and append rows to a file."""
+    for row in rows:
+        if isinstance(row, str):
+            print(row, flush=True)
+            continue
+        text = " ".join(str(row[key]) for key in ("fabric", "mpi", "program", "order", "repetition"))
+        used = f"{row['cpu_seconds']} CPU s, load {row['load']:.1f}"
+        print(f"{text}: {row['seconds']:.3f} s, {used}", flush=True)
+        if out is not None:
+            with out.open("a") as stream:
+                stream.write(json.dumps(row | {"hopbytes": hb.__version__}) + "\n")

@@ -1,0 +1,177 @@
+"""What was measured beside what was predicted: every case, and how far predictions can be trusted."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+Row = dict[str, Any]
+GRADES = ("bound", "flows", "replay", "trace")
+#: What is compared with the measured ratio of an order to the launcher's own.
+MEASURES = ("J", "bytes", *GRADES)
+#: Differences below this are none; a regression is one above this in three quarters of the repetitions.
+EQUAL, SLOWER = 0.05, 1.01
+
+
+class Result(NamedTuple):
+    """One order of ranks in one case; ratios are to the launcher's own order in the same case."""
+
+    case: tuple[str, str, str]  # fabric, MPI, program
+    order: str  # orders with the same mapping are joined by commas
+    seconds: list[float]
+    ratios: list[float]  # per repetition
+    predicted: dict[str, float]  # J, bytes and seconds by grade
+    predicted_ratio: dict[str, float]
+    load: float
+
+    @property
+    def ratio(self) -> float:
+        """The measured ratio."""
+        return statistics.median(self.ratios)
+
+    @property
+    def spread(self) -> float:
+        """Half of the distance between the fastest and the slowest repetition, relative to the median."""
+        return (max(self.seconds) - min(self.seconds)) / 2 / statistics.median(self.seconds)
+
+    @property
+    def slower(self) -> bool:
+        """Whether the order takes more time than the launcher's own beyond noise."""
+        return len(self.ratios) > 1 and statistics.quantiles(self.ratios, n=4)[0] > SLOWER
+
+
+def results(rows: Iterable[Row]) -> list[Result]:
+    """Collect the repetitions of every order; cases without the launcher's own order are left out."""
+    cases = defaultdict[tuple[str, str, str], dict[str, list[Row]]](lambda: defaultdict(list))
+    for row in rows:
+        cases[row["fabric"], row["mpi"], row["program"]][row["order"]].append(row)
+    found = []
+    for case, orders in cases.items():
+        own = next((each for order, each in orders.items() if order.split(",")[0] == "launcher"), None)
+        if own is None:
+            continue
+        base, facts = {row["repetition"]: row["seconds"] for row in own}, _facts(own[0])
+        for order, each in orders.items():
+            ratios = [row["seconds"] / base[row["repetition"]] for row in each if row["repetition"] in base]
+            if not ratios:
+                continue
+            values = _facts(each[0])
+            relative = {name: value / facts[name] for name, value in values.items() if facts.get(name)}
+            load = statistics.median(row["load"] for row in each)
+            seconds = [row["seconds"] for row in each]
+            found.append(Result(case, order, seconds, ratios, values, relative, load))
+    return found
+
+
+def _facts(row: Row) -> dict[str, float]:
+    grades = {name: value for name, value in row["predicted"].items() if not isinstance(value, str)}
+    return {"J": row["J"], "bytes": row["bytes_between_hosts"], **grades}
+
+
+def compared(found: Iterable[Result]) -> list[Result]:
+    """Return the results of orders that are not the launcher's own."""
+    return [result for result in found if not result.order.startswith("launcher")]
+
+
+def table(found: list[Result]) -> list[str]:
+    """Return a line per order of every case, in Markdown."""
+    lines = [
+        "| fabric | MPI | program | order | J ratio | bytes ratio | seconds (± half range) | flows s "
+        "| trace s | measured ratio | flows ratio | trace ratio |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for result in found:
+        predicted, relative = result.predicted, result.predicted_ratio
+        mark = "**" if result.slower and result.order != "random" else ""
+        cells = [
+            *result.case, result.order.replace(",", ", "),
+            *(_short(relative.get(name)) for name in ("J", "bytes")),
+            f"{statistics.median(result.seconds):.2f} (± {_percent(result.spread)})",
+            *(_short(predicted.get(grade)) for grade in ("flows", "trace")),
+            f"{mark}{result.ratio:.2f}{mark}",
+            *(_short(relative.get(grade)) for grade in ("flows", "trace")),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def trust(found: list[Result]) -> list[str]:
+    """Return a line per measure: how far its ratios are from measured ones, how often with the wrong sign."""
+    others = compared(found)
+    lines = [
+        f"| predicted by | cases | ratio off by: median | 90 % within | wrong sign of {len(others)} "
+        "| measured / predicted seconds, median |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in MEASURES:
+        known = [result for result in others if name in result.predicted_ratio]
+        if len(known) < 2:
+            continue
+        off = [abs(result.ratio / result.predicted_ratio[name] - 1) for result in known]
+        wrong = sum(wrong_sign(result, name) for result in known)
+        seconds = ""
+        if name in GRADES:
+            times = [
+                statistics.median(each.seconds) / each.predicted[name]
+                for each in found
+                if name in each.predicted
+            ]
+            seconds = f"{statistics.median(times):.2f}"
+        within = statistics.quantiles(off, n=10, method="inclusive")[-1]
+        cells = (name, len(known), _percent(statistics.median(off)), _percent(within), wrong, seconds)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
+
+
+def wrong_sign(result: Result, name: str) -> bool:
+    """Whether an order is measured faster or slower by over 5 %, and is not predicted to be."""
+    predicted = result.predicted_ratio[name]
+    return (result.ratio < 1 - EQUAL and predicted >= 1) or (result.ratio > 1 + EQUAL and predicted <= 1)
+
+
+def regressions(found: list[Result]) -> list[str]:
+    """Return a line per mapping that takes more time than the launcher's own order beyond noise."""
+    lines = []
+    for result in compared(found):
+        if result.slower and result.order != "random":
+            ratios = result.predicted_ratio
+            said = ", ".join(f"{name} {ratios[name]:.2f}" for name in MEASURES if name in ratios)
+            lines.append(f"{' '.join(result.case)}, {result.order}: {result.ratio:.2f} measured; {said}")
+    return lines
+
+
+def summary(found: list[Result]) -> str:
+    """Say in a sentence how many cases there are, how they spread, and how many mappings were slower."""
+    mapped = [result for result in compared(found) if result.order != "random"]
+    cases, spreads = {result.case for result in found}, [result.spread for result in found]
+    programs, fabrics = len({case[2] for case in cases}), len({case[0] for case in cases})
+    loads = [result.load for result in found]
+    return (
+        f"{len(cases)} cases of {programs} programs on {fabrics} fabrics, {len(found)} orders. Half the "
+        f"range of repetitions is {_percent(statistics.median(spreads))} of the time in the median, at most "
+        f"5 % for {sum(spread <= EQUAL for spread in spreads)} of {len(spreads)}; the load of the computer "
+        f"was {min(loads):.0f} to {max(loads):.0f}. Of {len(mapped)} mappings "
+        f"{sum(each.ratio < 1 - EQUAL for each in mapped)} take over 5 % less time than the launcher's own "
+        f"order, {len(regressions(found))} take more beyond noise."
+    )
+
+
+def report(rows: Iterable[Row]) -> list[str]:
+    """Return everything, as lines of Markdown."""
+    found = results(rows)
+    if not found:
+        return ["no rows of the launcher's own order, expected those of python -m bench.lab --out FILE"]
+    slow = [f"- {line}" for line in regressions(found)] or ["- none"]
+    return [
+        summary(found), "", *trust(found), "", "Mappings that take more time:", "", *slow, "", *table(found)
+    ]  # fmt: skip

@@ -1,0 +1,249 @@
+// Ranks that send, receive and wait for each other, as a recorded program does: when each of them passes each
+// of its steps. Messages take the latency of their path, then share its links with the others max-min fairly,
+// in inverse proportion of latencies. Between two steps no time passes.
+// The twin is reference/waiting_reference.py.
+#pragma once
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "graph/csr.hpp"
+#include "util/control.hpp"
+
+namespace hopbytes {
+
+// What a step does with its message: start to send it, be ready to receive it, wait until it has been
+// received, or wait until the sender may go on.
+enum WaitingStep : uint8_t { kSend, kPost, kReceived, kSent };
+
+// What a message waits for: nothing; its data wait until the receive is posted; and so does its sender.
+enum WaitingProtocol : uint8_t { kEager, kDetached, kRendezvous };
+
+struct WaitingArrays {
+  // Rank r has the steps first[r] <= s < first[r + 1].
+  In<int64_t> first;
+  In<uint8_t> kind;
+  In<int32_t> message;
+  // Of every message. Those of one queue follow each other: one begins when the one before it has ended.
+  In<uint8_t> protocol;
+  In<int32_t> queue;
+  In<int32_t> path;
+  In<double> bytes;
+  // Path p puts share[e] of its rate on link[e] for start[p] <= e < start[p + 1]; without links it has `rate`.
+  In<int64_t> start;
+  In<int64_t> link;
+  In<double> share;
+  In<double> latency;
+  In<double> rate;
+  In<double> capacity;
+};
+
+// When every step was passed, and when the data of every message began to move and had arrived; infinity for
+// what does not happen.
+struct WaitingTimes {
+  Out<double> passed;
+  Out<double> begun;
+  Out<double> arrived;
+};
+
+class WaitingReplay {
+ public:
+  WaitingReplay(const WaitingArrays& arrays, double tolerance, const WaitingTimes& times)
+      : a_(arrays),
+        t_(times),
+        tolerance_(tolerance),
+        at_(arrays.first.begin(), arrays.first.end() - 1),
+        receiver_(arrays.bytes.size(), -1),
+        sender_(arrays.bytes.size(), -1),
+        sent_(arrays.bytes.size(), 0),
+        posted_(arrays.bytes.size(), 0),
+        left_(arrays.bytes.size(), 0.0),
+        speed_(arrays.bytes.size(), 0.0),
+        behind_(arrays.bytes.size(), -1),
+        last_(arrays.queue.empty() ? 0 : *std::max_element(arrays.queue.begin(), arrays.queue.end()) + 1, -1),
+        room_(arrays.capacity.size(), 0.0),
+        weight_(arrays.capacity.size(), 0.0),
+        on_link_(arrays.capacity.size()) {
+    for (auto times_of : {t_.passed, t_.begun, t_.arrived})
+      std::fill(times_of.begin(), times_of.end(), std::numeric_limits<double>::infinity());
+  }
+
+  // Returns how many ranks wait for ever.
+  int64_t run(const Control& control) {
+    for (int64_t rank = 0; rank < std::ssize(at_); ++rank) go_on(static_cast<int32_t>(rank));
+    while (!control.should_stop() && advance()) {}
+    int64_t stuck = 0;
+    for (int64_t rank = 0; rank < std::ssize(at_); ++rank) stuck += at_[rank] < a_.first[rank + 1];
+    return stuck;
+  }
+
+ private:
+  // A rank passes steps until one makes it wait.
+  void go_on(int32_t rank) {
+    for (int64_t& s = at_[rank]; s < a_.first[rank + 1]; ++s) {
+      const int32_t m = a_.message[s];
+      const bool rendezvous = a_.protocol[m] == kRendezvous, eager = a_.protocol[m] == kEager;
+      if (a_.kind[s] == kSend) {
+        sent_[m] = 1;
+        if (eager || posted_[m]) begin(m);
+      } else if (a_.kind[s] == kPost) {
+        posted_[m] = 1;
+        if (!eager && sent_[m]) begin(m);
+      } else if (t_.arrived[m] > now_ && (a_.kind[s] == kReceived || rendezvous)) {
+        (a_.kind[s] == kReceived ? receiver_ : sender_)[m] = rank;
+        return;
+      }
+      t_.passed[s] = now_;
+    }
+  }
+
+  // Events at the same time happen in the order in which they were planned, as messages of a pair have to.
+  void plan(double time, int32_t m) { ahead_.push({time, planned_++, m}); }
+
+  void begin(int32_t m) { plan(now_ + a_.latency[a_.path[m]], m); }
+
+  // The latency of a message is over: its data move, unless those of its queue before it still do.
+  void move(int32_t m) {
+    int32_t& last = last_[a_.queue[m]];
+    const int32_t before = std::exchange(last, m);
+    if (before >= 0 && !(t_.arrived[before] <= now_)) behind_[before] = m;
+    else start(m);
+  }
+
+  void start(int32_t m) {
+    t_.begun[m] = now_;
+    const int32_t path = a_.path[m];
+    left_[m] = a_.bytes[m];
+    if (!(left_[m] > 0)) return arrive(m);
+    if (a_.start[path] == a_.start[path + 1]) {
+      plan(now_ + left_[m] / a_.rate[path], m);
+      return;
+    }
+    active_.push_back(m);
+    changed_ = true;
+  }
+
+  void arrive(int32_t m) {
+    t_.arrived[m] = now_;
+    if (behind_[m] >= 0) start(behind_[m]);
+    if (sender_[m] >= 0) woken_.push_back(sender_[m]);
+    if (receiver_[m] >= 0) woken_.push_back(receiver_[m]);
+  }
+
+  // Goes to the next moment at which a latency is over or a message arrives; returns whether there is one.
+  bool advance() {
+    if (changed_) share_links();
+    double next = ahead_.empty() ? std::numeric_limits<double>::infinity() : ahead_.top().time;
+    for (const int32_t m : active_) next = std::min(next, now_ + left_[m] / speed_[m]);
+    if (next == std::numeric_limits<double>::infinity()) return false;
+    std::vector<int32_t> ended;
+    size_t kept = 0;
+    for (const int32_t m : active_) {
+      const double end = now_ + left_[m] / speed_[m];  // of what rounding leaves, no time might pass
+      left_[m] -= speed_[m] * (next - now_);
+      if (end <= next || left_[m] <= tolerance_ * a_.bytes[m]) ended.push_back(m);
+      else active_[kept++] = m;
+    }
+    now_ = next;
+    active_.resize(kept);
+    changed_ = !ended.empty();
+    for (const int32_t m : ended) arrive(m);
+    while (!ahead_.empty() && ahead_.top().time <= now_) {
+      const int32_t m = ahead_.top().message;
+      ahead_.pop();
+      if (t_.begun[m] <= now_) arrive(m);
+      else move(m);
+    }
+    while (!woken_.empty()) {
+      const int32_t rank = woken_.back();
+      woken_.pop_back();
+      go_on(rank);
+    }
+    return true;
+  }
+
+  template <class Visit> void entries(int32_t m, Visit&& visit) const {
+    const int32_t path = a_.path[m];
+    for (int64_t e = a_.start[path]; e < a_.start[path + 1]; ++e) visit(a_.link[e], a_.share[e]);
+  }
+
+  double penalty(int32_t m) const {
+    const double latency = a_.latency[a_.path[m]];
+    return latency > 0 ? latency : 1.0;
+  }
+
+  // Fills links: the one whose messages get least is full first and decides their speeds. An entry of the
+  // queue that no longer holds goes back with its new value.
+  void share_links() {
+    used_.clear();
+    for (const int32_t m : active_) {
+      speed_[m] = -1;
+      entries(m, [&](int64_t link, double share) {
+        if (on_link_[link].empty()) {
+          used_.push_back(link);
+          room_[link] = a_.capacity[link];
+          weight_[link] = 0;
+        }
+        on_link_[link].push_back(m);
+        weight_[link] += share / penalty(m);
+      });
+    }
+    std::vector<Entry> full;
+    for (const int64_t link : used_) full.emplace_back(room_[link] / weight_[link], link);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue(std::greater<>(), std::move(full));
+    double level = 0;
+    size_t open = active_.size();
+    while (open > 0) {
+      const auto [stored, link] = queue.top();
+      queue.pop();
+      const double now = std::max(level, room_[link] / weight_[link]);
+      if (now > stored) {
+        queue.emplace(now, link);
+        continue;
+      }
+      level = stored;
+      for (const int32_t m : on_link_[link]) {
+        if (speed_[m] >= 0) continue;
+        speed_[m] = level / penalty(m);
+        --open;
+        entries(m, [&](int64_t other, double share) {
+          room_[other] -= share * speed_[m];
+          weight_[other] -= share / penalty(m);
+        });
+      }
+    }
+    for (const int64_t link : used_) on_link_[link].clear();
+  }
+
+  using Entry = std::pair<double, int64_t>;
+  struct Event {
+    double time;
+    int64_t number;
+    int32_t message;
+    auto operator<=>(const Event&) const = default;
+  };
+
+  const WaitingArrays& a_;
+  WaitingTimes t_;
+  double tolerance_, now_ = 0;
+  int64_t planned_ = 0;
+  bool changed_ = false;
+  std::vector<int64_t> at_;                 // the next step of every rank
+  std::vector<int32_t> receiver_, sender_;  // the ranks that wait for a message; -1: none
+  std::vector<uint8_t> sent_, posted_;
+  std::vector<double> left_, speed_;  // of every message: bytes that have not arrived, and bytes per second
+  std::vector<int32_t> behind_, last_;
+  std::vector<double> room_, weight_;
+  std::vector<std::vector<int32_t>> on_link_;
+  std::vector<int64_t> used_;
+  std::vector<int32_t> active_, woken_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> ahead_;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,61 @@
+"""A choice among mappings by replays of a recorded trace, in which tasks wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.errors import HopbytesError, InfeasibleError
+from hopbytes.formats.base import WAITING
+from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.simulation.waiting import Clock
+from hopbytes.util.quantities import percent
+
+#: A mapping has to save this share of the replayed time beside the launcher's own order, which is kept else.
+LEAST_GAIN = 0.01
+#: Mappings by different seeds that are replayed, for up to so many tasks.
+SEEDS, MOST_TASKS = 3, 1024
+
+
+def map_by_waiting(graph: CommGraph, order: str, mapped: Callable[[int], Mapping]) -> Mapping:
+    """Return what takes least time in replays: ``mapped(0)``, further mappings, or the launcher's order.
+
+    `mapped` makes a mapping by the preset with the seed that was asked for plus a number. The trace is the
+    one beside the pattern; without one, or where it cannot be replayed, ``mapped(0)`` is returned.
+    """
+    first, path = mapped(0), graph.meta.get(WAITING)
+    if not isinstance(path, str) or first.info.get("problem") != "processes":
+        return first
+    try:
+        usual = launcher_placement(first.where, graph.n, order, first.where.use)
+        clock = Clock(graph, first.where, path)
+        before, times = clock.times(usual), clock.times(first)
+        best = first
+        for more in range(1, SEEDS if graph.n <= MOST_TASKS else 1):
+            other = mapped(more)
+            found = clock.times(other)
+            if found.beside(before) < times.beside(before):
+                best, times = other, found
+    except InfeasibleError:  # the launcher cannot place so many tasks by itself
+        return first
+    except HopbytesError as error:
+        return _noted(first, f"not checked against waiting: {error}")
+    change = times.beside(before)
+    if change <= 1 - LEAST_GAIN or np.array_equal(best.pe, usual.pe):
+        return best
+    value = CommCost().value(graph, first.where, usual.pe)
+    info = {**first.info, "comm_cost": value, "objective_value": value, "objective": "comm_cost"}
+    info["history"] = []
+    longer = f"would take {percent(change - 1)} longer" if change > 1 else "would save less than 1 %"
+    what = f"the best of its mappings {longer} in a replay of who waits for whom"
+    kept = f"the launcher's own order is kept: {what} (`trace='none'` maps without)"
+    return _noted(Mapping(usual.pe, first.where, info), kept)
+
+
+def _noted(mapping: Mapping, notice: str) -> Mapping:
+    notices = [*mapping.info.get("notices", ()), notice]
+    return Mapping(mapping.pe, mapping.where, {**mapping.info, "notices": notices})

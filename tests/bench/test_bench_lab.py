@@ -1,0 +1,197 @@
+"""The laboratory: what is built of a machine, what its table says, and a small fabric with real processes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench import ROOT, child
+from bench.lab import hosts as laboratory
+from bench.lab.fabric import FABRICS, fabric
+from bench.lab.table import regressions, report, results, trust, wrong_sign
+from hopbytes.simulation.links import node_links
+
+LAB = [*child("bench.lab")]
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_every_route_of_a_fabric_leads_from_host_to_host_by_the_links_of_the_model(name):
+    built = fabric(FABRICS[name])
+    links = node_links(built.where, None)
+    ends = np.unique(links.endpoint_of_pe)
+    assert len(built.routes) == built.hosts * (built.hosts - 1)
+    for (a, b), route in built.routes.items():
+        own = links.routes(ends[[a]].astype(np.int32), ends[[b]].astype(np.int32)).links.tolist()
+        assert [built.links[link].number for link in route] == own
+        stops = [a, *(built.links[link].head for link in route)]
+        assert stops == [*(built.links[link].tail for link in route), b]
+    for link in built.links:
+        assert (link.bandwidth, link.latency) == (links.capacity[link.number], links.latency[link.number])
+        assert (link.tail < built.hosts) == (link.tail in range(built.hosts))
+    assert sorted(number for cable in built.cables() for number in cable if number is not None) == list(
+        range(len(built.links))
+    )
+
+
+@pytest.mark.parametrize(("name", "hosts", "vertices", "links"), [
+    ("flat", 8, 9, 16),  # one switch
+    ("fat_tree", 8, 8 + 2 + 1, 2 * (8 + 2)),
+    ("mesh", 8, 8, 2 * (3 * 2 + 4)),  # routers are hosts
+    ("torus", 8, 8, 2 * (4 * 2 + 4)),
+    ("rails", 32, 32 + 8 + 8 + 2, 152),
+])  # fmt: skip
+def test_sizes_of_fabrics(name, hosts, vertices, links):
+    built = fabric(FABRICS[name])
+    assert (built.hosts, built.vertices, len(built.links)) == (hosts, vertices, links)
+
+
+@pytest.mark.parametrize("spec", ["fattree:2x3:up=1x2:route=smodk:bw=2400000:lat=3e-5", FABRICS["rails"]])
+def test_tables_of_vertices_lead_along_the_routes_even_if_they_depend_on_the_source(spec):
+    built = fabric(spec)
+    tables = [built.next_links(vertex) for vertex in range(built.vertices)]
+    assert ("smodk" in spec) == any(other for _, other in tables)
+    for (a, b), route in built.routes.items():
+        at, taken = a, []
+        while at != b:
+            usual, other = tables[at]
+            taken.append(other.get((a, b), usual[b]))
+            at = built.links[taken[-1]].head
+        assert taken == list(route)
+
+
+def test_a_machine_with_several_paths_is_refused():
+    with pytest.raises(SystemExit, match="several paths"):
+        fabric("fattree:2x2:up=1x2:route=spread:bw=2400000:lat=1e-5")
+
+
+def row(order, repetition, seconds, flows, trace, volume=10):
+    return {
+        "fabric": "f", "mpi": "m", "program": "p", "order": order, "repetition": repetition, "load": 1.0,
+        "seconds": seconds, "J": volume, "bytes_between_hosts": volume, "link_bytes": {},
+        "predicted": {"bound": flows, "flows": flows, "replay": "no program", "trace": trace},
+    }  # fmt: skip
+
+
+ROWS = [
+    *(row("launcher,strong", number, 2.0 + number / 10, 2.0, 2.0) for number in range(4)),
+    *(row("eco", number, 2.4 + number / 10, 1.6, 2.5, 8) for number in range(4)),  # like a wavefront
+    *(row("auto", number, 1.0 + number / 20, 1.0, 1.0, 5) for number in range(4)),
+    *(row("random", number, 4.0, 4.0, 4.0, 20) for number in range(4)),
+]
+
+
+def test_ratios_are_taken_within_a_repetition():
+    found = {result.order: result for result in results(ROWS)}
+    assert found["auto"].ratio == pytest.approx(0.5)
+    assert found["eco"].ratios == pytest.approx([2.4 / 2.0, 2.5 / 2.1, 2.6 / 2.2, 2.7 / 2.3])
+    assert found["eco"].predicted_ratio == {"J": 0.8, "bytes": 0.8, "bound": 0.8, "flows": 0.8, "trace": 1.25}
+    assert found["auto"].spread == pytest.approx(0.075 / 1.075)
+
+
+def test_regressions_and_wrong_signs():
+    found = results(ROWS)
+    eco = next(result for result in found if result.order == "eco")
+    assert (wrong_sign(eco, "flows"), wrong_sign(eco, "trace")) == (True, False)
+    assert [line.split(":")[0] for line in regressions(found)] == ["f m p, eco"]
+    lines = {line.split(" | ")[0]: line for line in trust(found)}
+    assert lines["| flows"].split(" | ")[4] == "1"
+    assert lines["| trace"].split(" | ")[1::3] == ["3", "0"]
+    assert "| replay" not in lines
+
+
+def test_a_table_is_read_from_a_file_of_rows(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in ROWS))
+    done = subprocess.run(
+        [*LAB, "--table", str(tmp_path / "rows.jsonl")], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == report(ROWS)
+    line = "| f | m | p | eco | 0.80 | 0.80 | 2.55 (± 6 %) | 1.60 | 2.50 | **1.19** | 0.80 | 1.25 |"
+    assert line in done.stdout.splitlines()
+
+
+def test_without_tools_it_says_so_in_one_line(tmp_path):
+    done = subprocess.run(
+        [*LAB, "--check"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)}
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "iproute2" in done.stderr
+
+
+def possible(*programs):
+    """Skip where a laboratory cannot be, or a program is not installed."""
+    refusal = laboratory.refusal()
+    if isinstance(refusal, str):
+        pytest.skip(refusal)
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+
+
+@pytest.mark.launcher
+@pytest.mark.xdist_group("laboratory")
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_small_fabric_runs_a_program_as_mapped_and_counts_its_bytes(tmp_path, mpi):
+    """The links carry what the pattern says: its bytes, and little more for frames and the start."""
+    possible("mpirun.openmpi", "mpicc.openmpi", "mpiexec.hydra", "mpicc.mpich")
+    out = tmp_path / "rows.jsonl"
+    words = [*LAB, "--fabrics", "small", "--programs", "halo2s", "--orders", "launcher", "eco"]
+    words += ["--repetitions", "1", "--mpi", mpi, "--out", str(out)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "frames took" not in done.stdout, done.stdout
+    assert "small: 4 hosts, 12 links, 12 routes" in done.stdout
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [each["order"] for each in rows] == ["launcher", "eco"]
+    names = {link.name for link in fabric(FABRICS["small"]).links}
+    for each in rows:
+        assert set(each["link_bytes"]) == names
+        left = sum(size for name, size in each["link_bytes"].items() if name.startswith("n"))
+        payload = each["bytes_between_hosts"] * 9 / 8  # a step of the program is not timed and not recorded
+        assert payload < left < 1.2 * payload + 500_000
+        assert each["seconds"] > each["predicted"]["bound"] * 0.9
+        assert {"bound", "flows", "replay", "trace"} == set(each["predicted"])
+    assert rows[1]["J"] < rows[0]["J"]
+
+
+@pytest.mark.launcher
+@pytest.mark.xdist_group("laboratory")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_of_a_laboratory_that_was_killed(how):
+    possible()
+    mark = f"LABORATORY_TEST={os.getpid()}.{how}"
+    started = subprocess.Popen(
+        [*LAB, "--check", "--fabrics", "small"], cwd=ROOT, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, env={**os.environ, **dict([mark.split("=")])}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert waited(lambda: len(marked(mark)) > 8)  # hosts and routers
+    finally:
+        os.kill(started.pid, how)
+    assert waited(lambda: not marked(mark))
+    assert started.wait(10) != 0
+
+
+def marked(mark):
+    """Return the living processes that have a word in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark.encode() in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def waited(done):
+    """Wait for a minute at most until something is so; return whether it is."""
+    end = time.monotonic() + 60
+    while not done() and time.monotonic() < end:
+        time.sleep(0.05)
+    return done()

@@ -27,7 +27,7 @@ class BoundKeeper {
   void meet_bounds(std::vector<int32_t>& part) const {
     int64_t over = overload(part);
     if (over == 0) return;
-    repair(part).enforce_capacities();
+    repair(load_, part, most_).enforce_capacities();
     over = overload(part);
     if (load_.empty()) return;
     std::vector<int32_t> anew, best = part;
@@ -36,7 +36,7 @@ class BoundKeeper {
     // The vertices of the overloaded blocks and of more and more others are assigned anew.
     for (int64_t helpers = full; over > 0; helpers *= 2) {
       const bool all = reschedule(part, left, full, helpers, anew);
-      repair(anew).enforce_capacities();
+      repair(load_, anew, most_).enforce_capacities();
       if (const int64_t found = overload(anew); found < over) {
         over = found;
         best = anew;
@@ -52,15 +52,14 @@ class BoundKeeper {
     std::vector<int64_t> count = counts(part);
     if (*std::min_element(count.begin(), count.end()) > 0) return;
     const std::vector<int32_t> before = part;
-    Repair(graph_, {}, part, ones, machine_.distance(), nearest(), Control(nullptr)).fill_empty();
+    repair({}, part, ones).fill_empty();
     if (!load_.empty()) take_lighter(before, part);
   }
 
  private:
-  NearestInTree nearest() const { return {machine_.labels(), machine_.bit_costs()}; }
-  Repair<NearestInTree> repair(std::vector<int32_t>& part) const {
-    return Repair(graph_, load_, Out<int32_t>(part), In<int64_t>(most_), machine_.distance(), nearest(),
-                  Control(nullptr));
+  Repair repair(In<int64_t> load, std::vector<int32_t>& part, In<int64_t> most) const {
+    const NearestInTree nearest(machine_.labels(), machine_.bit_costs());
+    return Repair(graph_, load, part, most, machine_.distance(), nearest, Control(), nullptr);
   }
   int64_t load(int64_t v) const { return load_.empty() ? 1 : load_[v]; }
 

@@ -16,7 +16,7 @@
 #include "library/load_bounds.hpp"
 #include "library/tree_machine.hpp"
 #include "partition/deep_multisection.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 namespace hopbytes {
 
@@ -84,13 +84,11 @@ std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
 // The settings of Python's mapper `deep_multisection` (hopbytes/algorithms/mappers/deep_multisection.py).
 DeepContext usual_context() {
   DeepContext context;
-  context.initial.partitions = 2;
-  context.initial.growing_repetitions = 2;
-  context.refinement.fm.rounds = 2;
+  context.refinement.fm.rounds = 1;
   context.refinement.fm.fruitless_moves = 15;
   context.refinement.fm.seeds = 50;
-  context.refinement.flow.rounds = 1;
-  context.refinement.flow.width = 4;
+  context.refinement.flow.rounds = 2;
+  context.refinement.flow.width = 3;
   return context;
 }
 

@@ -71,6 +71,19 @@ def test_blocks_are_those_of_python(graph, machine, imbalance, seed, bits, base,
     assert 2 * result.cost == found.info["comm_cost"]  # J counts both directions
 
 
+def test_overloads_that_the_search_leaves_are_repaired():
+    rows, targets, _, _ = parts(lattice(12))
+    moved = 0
+    for seed in range(20):
+        loads = np.random.default_rng(seed).integers(1, 30, 144)
+        status, part, result = blocks_of(rows, targets, None, loads, k=24)
+        total = int(loads.sum())
+        assert status == OK
+        assert np.bincount(part, loads).max() <= max(total * 103 // 2400, -(-total // 24))
+        moved += result.moved
+    assert moved > 0
+
+
 def test_sums_are_those_of_their_definitions():
     graph = lattice(20, 4)
     rows, targets, weights, loads = parts(graph)

@@ -140,7 +140,7 @@ def parameters(path: Path) -> dict[str, int]:
 @pytest.mark.parametrize("module", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
 def test_arguments_are_grouped_in_records(module):
     """Public functions with options and the commands have a parameter for each; all others take few."""
-    allowed = {"allocate", "read", "write"}
+    allowed = {"allocate", "read", "simulate", "write"}
     if module.parent.name == "cli":
         allowed |= {verb.replace("-", "_") for verb in VERBS}
     many = {name: count for name, count in parameters(module).items() if count > MOST_PARAMETERS}

@@ -86,10 +86,6 @@ NAMES_NOW = {
     ("formats", "bluegene"): "left: a retired machine; --format newrank orders ranks",
     ("machines", "xtdb2proc"): "left: a retired machine; --on coordinates:FILE takes its coordinates",
 }
-#: Options of algorithms that left: unconstrained FM changed J by less than 0.1 % in a tenth of the time.
-OPTIONS_LEFT = {"overload_percent"}
-
-
 def laboratory() -> dict[str, list[str]]:
     """Return the mappers of the laboratory and their options."""
     sys.path.insert(0, str(ROOT / "bench/laboratory"))
@@ -149,8 +145,7 @@ def name_rows(kind: str, before: dict[str, list[str]]) -> list[tuple[str, str]]:
     now, rows = known(kind), []
     elsewhere = laboratory() if kind == "mappers" else {}
     now |= elsewhere
-    for name, had in before.items():
-        options = [option for option in had if option not in OPTIONS_LEFT]
+    for name, options in before.items():
         what = f"{kind.removesuffix('s')} `{name}`" + (f": {', '.join(options)}" if options else "")
         if (kind, name) in NAMES_NOW:
             command = NAMES_NOW[kind, name]

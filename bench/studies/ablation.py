@@ -39,7 +39,7 @@ from hopbytes.util.options import describe
 #: What turns an option off. An option of this name in any step is a stage, unless it already is off.
 OFF: dict[str, int] = {
     "repetitions": 1, "initial_partitions": 1, "recombinations": 0, "coarse_recombinations": 0,
-    "rounds": 0, "flow_rounds": 0, "cycles": 0, "chains": 1,
+    "rounds": 0, "flow_rounds": 0, "overload_percent": 0, "cycles": 0, "chains": 1,
     "bisection_repetitions": 1, "region_growings": 1, "shared_hierarchies": 0, "relaxation_rounds": 0,
     "annealing_sweeps": 0, "starts": 0, "perturbations": 0, "repartitionings": 0,
 }  # fmt: skip

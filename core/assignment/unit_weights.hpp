@@ -1,5 +1,5 @@
-// Gain cache by ancestors: for every task of high degree the weight of its arcs into each unit of a tree, kept
-// up to date under exchanges. The cost of such a task on any PE follows from one number per level.
+// Gain cache by ancestors: for every task of high degree the weight of its arcs into each unit of a tree,
+// kept up to date under exchanges. The cost of such a task on any PE follows from one number per level.
 #pragma once
 #include <algorithm>
 #include <bit>

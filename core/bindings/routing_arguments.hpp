@@ -33,7 +33,7 @@ inline auto fields(RoutingArrays& r) {
                   r.links, r.price, r.shift, r.ports.count, r.ports.out, r.ports.in);
 }
 
-// Returns routes of which all these are endpoints.
+// Returns routes of which all these are endpoints, or sources of flows.
 inline std::unique_ptr<AnyRoutes> checked_routes(const RouteArrays& arrays, In<int32_t> endpoint) {
   auto routes = any_routes(arrays);
   expect_below(endpoint, routes->endpoints(), "endpoints");
@@ -42,8 +42,9 @@ inline std::unique_ptr<AnyRoutes> checked_routes(const RouteArrays& arrays, In<i
 inline std::unique_ptr<AnyRoutes> checked_routes(const RouteArrays& arrays, In<int32_t> source,
                                                  In<int32_t> target) {
   expect(source.size() == target.size(), "flows");
-  expect_below(target, any_routes(arrays)->endpoints(), "endpoints");
-  return checked_routes(arrays, source);
+  auto routes = checked_routes(arrays, target);
+  expect_below(source, routes->sources(), "sources");
+  return routes;
 }
 
 inline Hybrid checked_hybrid(In<double> terms) {

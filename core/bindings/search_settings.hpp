@@ -13,6 +13,7 @@ inline void read_refinement(NamedSettings& settings, RefinementContext& context)
   settings.read("seeds", context.fm.seeds);
   settings.read("flow_rounds", context.flow.rounds);
   settings.read("flow_width", context.flow.width);
+  settings.read("overload_percent", context.overload_percent);
 }
 
 }  // namespace hopbytes

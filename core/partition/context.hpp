@@ -64,6 +64,7 @@ struct FlowContext {
 // Which refiners run on every level is decided by refinement/chain.cpp.
 struct RefinementContext {
   FmContext fm;
+  int32_t overload_percent = 0;  // temporary overload of unconstrained FM; 0 turns it off
   FlowContext flow;
 };
 

@@ -45,8 +45,8 @@ template <class W> class DeepMultisection {
   }
 
  private:
-  // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So
-  // a mapping whose first PEs hold the vertices of the highest degrees competes with the one that was found.
+  // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again.
+  // So a mapping whose first PEs hold the vertices of the highest degrees competes with the one found.
   std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
     if (control_.should_stop() || !may_have_core(g_)) return found;
     partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));
@@ -54,7 +54,9 @@ template <class W> class DeepMultisection {
     control_.record_work(3 * g_.arcs());
     const AnyDistance& distance = partition_->distance();
     std::vector<int32_t> other = partition_->take_blocks();
-    const auto cost = [&](const std::vector<int32_t>& leaf) { return placement_cost(g_, leaf.data(), distance); };
+    const auto cost = [&](const std::vector<int32_t>& leaf) {
+      return placement_cost(g_, leaf.data(), distance);
+    };
     return cost(other) < cost(found) ? other : found;
   }
 
@@ -62,8 +64,7 @@ template <class W> class DeepMultisection {
     const MachineLevel& outermost = levels_.front();
     const std::vector<int64_t>& bounds = levels_.back().leaf_bound;
     const int64_t target = std::max(context_.fewest, context_.per_child * outermost.children());
-    CoarseningContext limits =
-        coarsening_limits(g_, target, *std::min_element(bounds.begin(), bounds.end()));
+    CoarseningContext limits = coarsening_limits(g_, target, *std::min_element(bounds.begin(), bounds.end()));
     limits.heaviest_edges_first = g_.uneven;
     return coarsen(g_, nullptr, limits, rng_, control_);
   }

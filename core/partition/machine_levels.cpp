@@ -82,8 +82,13 @@ MachineLevel level_of(const Machine& machine, std::span<const int32_t> parent, s
   std::vector<int64_t> sure(children);
   for (int32_t c = 0; c < children; ++c)
     sure[c] = std::max<int64_t>(0, bound[c] - (pes[c] - 1) * (machine.heaviest - 1));
-  return {std::move(first_child), std::move(child), std::move(share),
-          std::move(bound), std::move(sure), 1, SelectedDistance(machine.distance, representative)};
+  return {std::move(first_child),
+          std::move(child),
+          std::move(share),
+          std::move(bound),
+          std::move(sure),
+          1,
+          SelectedDistance(machine.distance, representative)};
 }
 
 }  // namespace
@@ -95,11 +100,14 @@ std::vector<int64_t> MachineLevel::max_loads(std::span<const int64_t> group_load
     const int64_t whole = std::accumulate(share.begin() + begin, share.begin() + end, int64_t{0});
     const int64_t room = std::accumulate(leaf_bound.begin() + begin, leaf_bound.begin() + end, int64_t{0});
     const double factor =
-        load == 0 ? 1 : root(std::max(1.0, static_cast<double>(room) / static_cast<double>(load)), levels_left);
+        load == 0 ? 1
+                  : root(std::max(1.0, static_cast<double>(room) / static_cast<double>(load)), levels_left);
     for (int64_t c = begin; c < end; ++c) {
       const int64_t even = rounded_up(load, share[c], whole);
-      const double generous = factor * (static_cast<double>(load) * (static_cast<double>(share[c]) / static_cast<double>(whole)));
-      const int64_t below = generous < static_cast<double>(leaf_bound[c]) ? static_cast<int64_t>(generous) : leaf_bound[c];
+      const double generous =
+          factor * (static_cast<double>(load) * (static_cast<double>(share[c]) / static_cast<double>(whole)));
+      const int64_t below =
+          generous < static_cast<double>(leaf_bound[c]) ? static_cast<int64_t>(generous) : leaf_bound[c];
       most[c] = load == 0 ? leaf_bound[c] : std::max({even, below, sure_bound[c]});
     }
   }

@@ -17,6 +17,10 @@ template <class Form> class RoutesOfForm final : public AnyRoutes {
   explicit RoutesOfForm(const RouteArrays& arrays) : form_(arrays) {}
 
   int64_t endpoints() const override { return form_.endpoints(); }
+  int64_t sources() const override {
+    if constexpr (requires { form_.sources(); }) return form_.sources();
+    else return form_.endpoints();
+  }
   bool single_path() const override { return form_.single_path(); }
   int64_t hops(int64_t source, int64_t target) const override { return form_.hops(source, target); }
   bool list(int64_t source, int64_t target, std::vector<Step>& steps) const override {

@@ -14,6 +14,8 @@ class AnyRoutes {
  public:
   virtual ~AnyRoutes() = default;
   virtual int64_t endpoints() const = 0;
+  // Routes begin at numbers below this: at endpoints, or at any vertex if every one knows its next link.
+  virtual int64_t sources() const = 0;
   // Whether every flow takes one path with its full volume.
   virtual bool single_path() const = 0;
   // Returns the number of links of a shortest route that the form offers, -1 if there is none.

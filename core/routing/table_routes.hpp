@@ -89,6 +89,7 @@ struct ForwardingRoutes {
         head(a.head.data()) {}
 
   int64_t endpoints() const { return ends; }
+  int64_t sources() const { return vertices; }
   bool single_path() const { return true; }
 
   bool stays(int64_t source, int64_t target) const { return host && host[source] == host[target]; }

@@ -35,7 +35,8 @@ struct WaitingArrays {
   In<int32_t> queue;
   In<int32_t> path;
   In<double> bytes;
-  // Path p puts share[e] of its rate on link[e] for start[p] <= e < start[p + 1]; without links it has `rate`.
+  // Path p puts share[e] of its rate on link[e] for start[p] <= e < start[p + 1]; without links it has
+  // `rate`.
   In<int64_t> start;
   In<int64_t> link;
   In<double> share;
@@ -77,7 +78,8 @@ class WaitingReplay {
   // Returns how many ranks wait for ever.
   int64_t run(const Control& control) {
     for (int64_t rank = 0; rank < std::ssize(at_); ++rank) go_on(static_cast<int32_t>(rank));
-    while (!control.should_stop() && advance()) {}
+    while (!control.should_stop() && advance()) {
+    }
     int64_t stuck = 0;
     for (int64_t rank = 0; rank < std::ssize(at_); ++rank) stuck += at_[rank] < a_.first[rank + 1];
     return stuck;
@@ -234,7 +236,7 @@ class WaitingReplay {
   double tolerance_, now_ = 0;
   int64_t planned_ = 0;
   bool changed_ = false;
-  std::vector<int64_t> at_;                 // the next step of every rank
+  std::vector<int64_t> at_;  // the next step of every rank
   std::vector<int32_t> receiver_, sender_;  // the ranks that wait for a message; -1: none
   std::vector<uint8_t> sent_, posted_;
   std::vector<double> left_, speed_;  // of every message: bytes that have not arrived, and bytes per second

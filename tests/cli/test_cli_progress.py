@@ -150,6 +150,8 @@ def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, 
         def map(self, *_, **options):
             return progress.state
 
+        choose = map
+
     watch = Watch(graph, None, PhaseOptions(), 0.0, MethodOptions(preset="fast"), progress)
     state = watch.map(Blocks(), where, {**options, "limits": hb.Limits()})
     assert state.expected - state.done == expected_edges(graph.n, graph.m, "fast", partition=partition)

@@ -83,11 +83,11 @@ def test_work_per_arc_stays_below_the_stated_number(name: str, spec: str, preset
     "make", [lambda: random(3, 4000), power_law, grid_with_random_edges], ids=["random", "power law", "grid"]
 )
 def test_irregular_graphs_in_64_blocks_take_most_of_it(preset: str, make):
-    """Of all graphs tried, some of these kinds took most, 7,438 and 17,654 scanned edges per arc."""
+    """Of all graphs tried, some of these kinds took most; what was found stands on the page."""
     graph = make()
     mapping = hb.map_tasks(graph, "core:64", preset, partition=True, threads=1, seed=1)
     arcs = len(graph.symmetric().targets)
-    assert 1000 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
+    assert 500 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
 
 
 def test_one_call_of_fm_ends_after_a_number_of_scanned_edges():

@@ -24,7 +24,7 @@ OPTIONS = (
     "multisection:schedule=nb_layer,slack=even",
     "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "ug:seeds=2",
     "swap:starts=1,chains=1,steps=20,perturbations=20,subtrees=1,repartitionings=1",
-    "vcycle:cycles=2,chains=2", "congestion:goal=hybrid",
+    "vcycle:cycles=2,chains=2,overload_percent=50", "congestion:goal=hybrid",
     "congestion:goal=max_messages,hop_percent=10", "routed:second_start=true",
 )
 

@@ -63,7 +63,7 @@ def test_refinement_lowers_the_sum_and_never_enters_a_forbidden_pe(kind, cycles)
         caps = np.full(8, 60, np.int64)
         pe, _ = refine_placement(
             SearchProblem(csr, None, near, linear_cost), start, caps,
-            RefinementSettings(cycles, search=SearchSettings(flow_rounds=2)),
+            RefinementSettings(cycles, search=SearchSettings(flow_rounds=2, overload_percent=10)),
             control=RunControl(seed),
         )
         assert not len(linear_cost.violated(pe))

@@ -3,6 +3,7 @@
 #include "partition/refinement/local_fm.hpp"
 #include "partition/refinement/rebalance.hpp"
 #include "partition/refinement/refiner.hpp"
+#include "partition/refinement/unconstrained_fm.hpp"
 
 namespace hopbytes {
 
@@ -10,6 +11,8 @@ template <class W> RefinerChain<W>::RefinerChain(const RefinementContext& contex
   add(std::make_unique<Rebalance<W>>());
   add(std::make_unique<LocalFm<W>>(context.fm));
   add(std::make_unique<Rebalance<W>>());
+  if (context.overload_percent > 0)
+    add(std::make_unique<UnconstrainedFm<W>>(context.fm, context.overload_percent));
   if (context.flow.rounds > 0) add(std::make_unique<FlowRefinement<W>>(context.flow));
 }
 

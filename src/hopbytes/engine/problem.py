@@ -37,6 +37,9 @@ class SearchSettings:
     flow_rounds: int = 0
     #: load of the region on each side of a boundary, in units of the free room of the blocks
     flow_width: int = 16
+    #: temporary overload of blocks in unconstrained FM, in per cent; 0 turns it off. During one uncoarsening
+    #: it falls to a third, but not below 10, after every attempt without a gain.
+    overload_percent: int = 0
 
     @classmethod
     def of(cls, algorithm: Any) -> SearchSettings:

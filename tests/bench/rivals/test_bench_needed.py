@@ -78,7 +78,8 @@ def scripts():
 
 @pytest.mark.parametrize(("module", "text"), list(scripts()), ids=lambda value: value[:40].split("\n")[0])
 def test_the_head_of_a_script_shows_its_command(module, text):
-    own = "bench.papers.congestion torus" if module == "bench.papers.paper003" else module
+    own = module.removesuffix(".__main__")
+    own = "bench.papers.congestion torus" if own == "bench.papers.paper003" else own
     assert f"python -m {own}" in text.split('"""')[1]
 
 

@@ -52,6 +52,7 @@ class DeepMultisection(Mapper):
     seeds: int = 50
     flow_rounds: int = 2
     flow_width: int = 3
+    overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         if bounds.exact or bounds.linear_cost is not None or where.k < 2 or graph.n == 0:

@@ -92,6 +92,7 @@ class Multisection(Mapper):
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
+    overload_percent: int = 100
     #: Levels that may use the room of PEs beyond an even share. With ``outer`` the outer cuts, which
     #: determine most of the cost, may use all of it that inner cuts are certain not to need. With ``even``
     #: every level gets the same factor. If some tasks are restricted to certain PEs, it is always even.
@@ -220,7 +221,7 @@ class Multisection(Mapper):
             return round(effort * float(share**0.5))
 
         # Flows and temporary overload are worth their time only for levels with a large share of the cost.
-        least = {"flow_rounds": 0} if share <= 0.1 else {}
+        least = {"flow_rounds": 0, "overload_percent": 0} if share <= 0.1 else {}
         search = replace(SearchSettings.of(self), **least)
         return PartitionSettings(
             repetitions=max(min(1, self.repetitions), part(self.repetitions)),

@@ -44,7 +44,7 @@ class Evolve(Refiner):
         "the population": ("size", "steps", "work"),
         "when it runs": ("slots_only", "dense_up_to", "dense_pattern_up_to"),
         "new mappings": ("repetitions", "initial_partitions"),
-        "recombinations": ("chains", "flow_rounds", "flow_width"),
+        "recombinations": ("chains", "flow_rounds", "flow_width", "overload_percent"),
         "one task per PE": ("perturbations", "subtrees", "repartitionings"),
         "partitions on networks": ("annealing_sweeps",),
     }
@@ -75,6 +75,7 @@ class Evolve(Refiner):
     chains: int = 2
     flow_rounds: int = 2  #: see :class:`hopbytes.engine.SearchSettings`.
     flow_width: int = 4
+    overload_percent: int = 10
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         if where.k < 2 or graph.n == 0 or (bounds.exact and graph.n <= self.dense_up_to):
@@ -175,7 +176,7 @@ class Evolve(Refiner):
             )
             return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
         search = SearchSettings(
-            flow_rounds=self.flow_rounds, flow_width=self.flow_width
+            flow_rounds=self.flow_rounds, flow_width=self.flow_width, overload_percent=self.overload_percent
         )
         better, moves = refine_placement(
             search_problem(graph, where, bounds), pe, bounds.load,

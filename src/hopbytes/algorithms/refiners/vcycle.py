@@ -72,6 +72,7 @@ class VCycle(Refiner):
     seeds: int = 25
     flow_rounds: int = 1
     flow_width: int = 4
+    overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:

@@ -33,7 +33,7 @@ FEWEST, PER_ISLAND = 10_000, 500
 #: Cuts that compete on that graph, on all ranks together at least, and the number
 #: of coarsenings whose cuts are recombined.
 CUTS = 4
-SEARCH = SearchSettings(flow_rounds=2, flow_width=4)
+SEARCH = SearchSettings(flow_rounds=2, flow_width=4, overload_percent=100)
 STARTS = 2
 #: What makes the first cuts: our own coarsening, PT-Scotch, or both; and the number of PT-Scotch's cuts.
 CUTTERS = ("own", "ptscotch", "both")

@@ -30,9 +30,7 @@ FORTRAN = {
 FORTRAN_NAMES = ("mpi_{}_", "pmpi_{}_", "mpi_{}__", "pmpi_{}__", "ompi_{}_f", "mpi_{}_f08_", "pmpi_{}_f08_")
 _NAME = re.compile(r"\b(MPIX?_(\w+))\s*\(")
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
-_PARAMETER = re.compile(
-    r"(?:const\s+)?(?P<type>\w+)\b(?P<middle>[\w\s*]*?)(?P<name>\w+)\s*(?:\[[^\]]*\]\s*)*", re.DOTALL
-)
+_WORDS = re.compile(r"[\w\s*]+")
 
 
 def wrappers(header: str) -> str:
@@ -82,12 +80,13 @@ def _wrapper(name: str, kind: str, params: str) -> str:
         return ""
     names, changed = [], []
     for param in ([] if params == "void" else _split(params)):
-        found = _PARAMETER.fullmatch(param.strip())
-        if found is None or found["name"] in ("int", "MPI_Comm"):
+        text, bracket, _ = param.partition("[")
+        words = [word for word in re.findall(r"\w+|\*", text) if word != "const"]
+        if not _WORDS.fullmatch(text) or len(words) < 2 or words[-1] in ("int", "MPI_Comm", "*"):
             raise UnsupportedError(f"mpi.h: {name}: {param.strip()[:80]!r}, expected a type and a name")
-        whole = found["type"] == "MPI_Comm" and not found["middle"].strip() and "[" not in param
-        names.append(found["name"])
-        changed.append(f"IN({found['name']})" if whole else found["name"])
+        whole = words[:-1] == ["MPI_Comm"] and not bracket
+        names.append(words[-1])
+        changed.append(f"IN({words[-1]})" if whole else words[-1])
     if special:
         call = f"special_{short}({', '.join(['NEXT({0})', *names])})"
     elif names == changed:

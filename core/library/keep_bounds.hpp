@@ -1,0 +1,133 @@
+// Moves vertices after a search until no block exceeds its bound and none is empty, as Python does
+// (hopbytes/algorithms/balancer.py).
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "feasibility/list_schedule.hpp"
+#include "feasibility/repair.hpp"
+#include "library/load_bounds.hpp"
+#include "library/tree_machine.hpp"
+
+namespace hopbytes {
+
+class BoundKeeper {
+ public:
+  BoundKeeper(const Csr& graph, const TreeMachine& machine, const LoadBounds& bounds)
+      : graph_(graph), machine_(machine), load_(bounds.load), most_(bounds.most) {}
+
+  // Returns the largest load of a block beyond its bound, 0 if there is none.
+  int64_t overload(const std::vector<int32_t>& part) const {
+    const std::vector<int64_t> left = room(part);
+    return std::max<int64_t>(0, -*std::min_element(left.begin(), left.end()));
+  }
+
+  void meet_bounds(std::vector<int32_t>& part) const {
+    int64_t over = overload(part);
+    if (over == 0) return;
+    repair(load_, part, most_).enforce_capacities();
+    over = overload(part);
+    if (load_.empty()) return;
+    std::vector<int32_t> anew, best = part;
+    const std::vector<int64_t> left = room(part);
+    const auto full = std::count_if(left.begin(), left.end(), [](int64_t each) { return each < 0; });
+    // The vertices of the overloaded blocks and of more and more others are assigned anew.
+    for (int64_t helpers = full; over > 0; helpers *= 2) {
+      const bool all = reschedule(part, left, full, helpers, anew);
+      repair(load_, anew, most_).enforce_capacities();
+      if (const int64_t found = overload(anew); found < over) {
+        over = found;
+        best = anew;
+      }
+      if (all) break;
+    }
+    part = best;
+  }
+
+  // For graphs of at least as many vertices as blocks.
+  void fill_empty(std::vector<int32_t>& part) const {
+    const std::vector<int64_t> ones(most_.size(), 1);
+    std::vector<int64_t> count = counts(part);
+    if (*std::min_element(count.begin(), count.end()) > 0) return;
+    const std::vector<int32_t> before = part;
+    repair({}, part, ones).fill_empty();
+    if (!load_.empty()) take_lighter(before, part);
+  }
+
+ private:
+  Repair repair(In<int64_t> load, std::vector<int32_t>& part, In<int64_t> most) const {
+    const NearestInTree nearest(machine_.labels(), machine_.bit_costs());
+    return Repair(graph_, load, part, most, machine_.distance(), nearest, Control(), nullptr);
+  }
+  int64_t load(int64_t v) const { return load_.empty() ? 1 : load_[v]; }
+
+  std::vector<int64_t> counts(const std::vector<int32_t>& part) const {
+    std::vector<int64_t> count(most_.size(), 0);
+    for (const int32_t block : part) ++count[block];
+    return count;
+  }
+  std::vector<int64_t> room(const std::vector<int32_t>& part) const {
+    std::vector<int64_t> left = most_;
+    for (size_t v = 0; v < part.size(); ++v) left[part[v]] -= load(static_cast<int64_t>(v));
+    return left;
+  }
+
+  // Writes a mapping in which the `full` blocks without room and those with the most room share their
+  // vertices anew. Returns whether all blocks take part.
+  bool reschedule(const std::vector<int32_t>& part, const std::vector<int64_t>& left, int64_t full,
+                  int64_t helpers, std::vector<int32_t>& anew) const {
+    const auto k = std::ssize(left);
+    std::vector<int32_t> fullest(k);
+    std::iota(fullest.begin(), fullest.end(), 0);
+    std::stable_sort(fullest.begin(), fullest.end(), [&](int32_t a, int32_t b) { return left[a] < left[b]; });
+    helpers = std::min(helpers, k - full);
+    std::vector<int32_t> chosen(fullest.begin(), fullest.begin() + full);
+    chosen.insert(chosen.end(), fullest.end() - helpers, fullest.end());
+    std::sort(chosen.begin(), chosen.end());
+    std::vector<int32_t> vertices, local;
+    std::vector<int64_t> loads, bounds;
+    for (const int32_t block : chosen) bounds.push_back(std::max<int64_t>(most_[block], 1));
+    for (size_t v = 0; v < part.size(); ++v)
+      if (load_[v] > 0 && std::binary_search(chosen.begin(), chosen.end(), part[v])) {
+        vertices.push_back(static_cast<int32_t>(v));
+        loads.push_back(load_[v]);
+      }
+    local.resize(vertices.size());
+    list_schedule(loads, bounds, local);
+    anew = part;
+    for (size_t i = 0; i < vertices.size(); ++i) anew[vertices[i]] = chosen[local[i]];
+    return std::ssize(chosen) == k;
+  }
+
+  // Vertices that are too heavy for a block that was empty return, and the lightest ones take their places.
+  void take_lighter(const std::vector<int32_t>& before, std::vector<int32_t>& part) const {
+    std::vector<int32_t> heavy, lightest(part.size());
+    for (size_t v = 0; v < part.size(); ++v)
+      if (part[v] != before[v] && load_[v] > most_[part[v]]) heavy.push_back(static_cast<int32_t>(v));
+    std::stable_sort(heavy.begin(), heavy.end(),
+                     [&](int32_t a, int32_t b) { return most_[part[a]] < most_[part[b]]; });
+    std::iota(lightest.begin(), lightest.end(), 0);
+    std::stable_sort(lightest.begin(), lightest.end(),
+                     [&](int32_t a, int32_t b) { return load_[a] < load_[b]; });
+    std::vector<int64_t> count = counts(part);
+    size_t next = 0;
+    for (const int32_t v : heavy) {
+      while (next < lightest.size() && count[part[lightest[next]]] < 2) ++next;
+      if (next == lightest.size() || load_[lightest[next]] > most_[part[v]]) break;
+      const int32_t light = lightest[next++];
+      --count[part[light]];
+      ++count[before[v]];
+      part[light] = part[v];
+      part[v] = before[v];
+    }
+  }
+
+  const Csr graph_;
+  const TreeMachine& machine_;
+  const std::vector<int64_t>& load_;
+  const std::vector<int64_t>& most_;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,249 @@
+// The C library: checks what it is given, calls the driver of the core and verifies what it returns.
+#include "library/hopbytes.h"
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "graph/cost.hpp"
+#include "library/checked_graph.hpp"
+#include "library/keep_bounds.hpp"
+#include "library/load_bounds.hpp"
+#include "library/tree_machine.hpp"
+#include "partition/deep_multisection.hpp"
+#include "util/team.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+constexpr int64_t kMostCost = int64_t{1} << 59;  // as in Python (hopbytes/engine/control.py)
+
+// Sets a control flag when the time is over.
+class TimeLimit {
+ public:
+  TimeLimit(double seconds, int32_t& flag) {
+    if (seconds <= 0) return;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
+    clock_ = std::thread([this, end, &flag] {
+      std::unique_lock<std::mutex> lock(lock_);
+      if (!ended_.wait_until(lock, end, [this] { return over_; })) Control(&flag).request_stop();
+    });
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  ~TimeLimit() {
+    if (!clock_.joinable()) return;
+    {
+      const std::lock_guard<std::mutex> hold(lock_);
+      over_ = true;
+    }
+    ended_.notify_one();
+    clock_.join();
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable ended_;
+  bool over_ = false;
+  std::thread clock_;
+};
+
+void check_options(const hopbytes_options& options, int64_t n, int32_t base) {
+  require(options.imbalance >= 0 && options.imbalance <= 7, HOPBYTES_BAD_OPTION);
+  require(options.threads >= 1 && options.threads <= 1024, HOPBYTES_BAD_OPTION);
+  require(options.time_limit >= 0, HOPBYTES_BAD_OPTION);
+  require(options.k >= 0, HOPBYTES_BAD_MACHINE);
+  for (int64_t v = 0; options.fixed && v < n; ++v) require(options.fixed[v] < base, HOPBYTES_UNSUPPORTED);
+}
+
+TreeMachine machine_of(const hopbytes_options& options) {
+  if (options.machine) {
+    TreeMachine machine{std::string_view(options.machine)};
+    require(options.k <= machine.pes(), HOPBYTES_BAD_MACHINE);
+    if (options.k > 0) machine.keep(options.k);
+    return machine;
+  }
+  require(options.k > 0, HOPBYTES_BAD_MACHINE);
+  return TreeMachine(options.k);
+}
+
+std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
+  std::vector<int64_t> capacity(k, 1);
+  for (int64_t b = 0; options.capacity && b < k; ++b) {
+    capacity[b] = options.capacity[b];
+    require(capacity[b] >= 1 && capacity[b] <= std::numeric_limits<int32_t>::max(), HOPBYTES_BAD_OPTION);
+  }
+  return capacity;
+}
+
+// The settings of Python's mapper `deep_multisection` (hopbytes/algorithms/mappers/deep_multisection.py).
+DeepContext usual_context() {
+  DeepContext context;
+  context.refinement.fm.rounds = 1;
+  context.refinement.fm.fruitless_moves = 15;
+  context.refinement.fm.seeds = 50;
+  context.refinement.flow.rounds = 2;
+  context.refinement.flow.width = 3;
+  return context;
+}
+
+template <class W>
+void search(const CheckedGraph& given, const std::vector<int64_t>& load,
+            const std::vector<MachineLevel>& levels, uint64_t seed, const Control& control,
+            std::vector<int32_t>& part) {
+  const std::vector<W> weight(given.weight.begin(), given.weight.end());
+  Graph<W> graph;
+  graph.n = given.n();
+  graph.start = given.start.data();
+  graph.adj = given.target.data();
+  if (!weight.empty()) graph.weight = Weights<W>(weight.data());
+  if (!load.empty()) graph.load = Weights<int64_t>(load.data());
+  graph.sum_loads();
+  graph.uneven = weights_uneven(graph);
+  deep_multisection(graph, levels, usual_context(), seed, control, part);
+}
+
+void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
+            const LoadBounds& bounds, const hopbytes_options& options, Team& team,
+            std::vector<int32_t>& part) {
+  const AnyDistance distance(machine.distance());
+  const std::vector<int32_t> groups = machine.groups();
+  Machine of_search{groups, capacity, bounds.most, 1, 8, distance};
+  if (!bounds.load.empty()) of_search.heaviest = *std::max_element(bounds.load.begin(), bounds.load.end());
+  const std::vector<MachineLevel> levels = levels_of(of_search);
+  int32_t flag = 0;
+  const TimeLimit limit(options.time_limit, flag);
+  const Control control = Control(&flag).with_team(team);
+  if (graph.total_weight <= std::numeric_limits<int32_t>::max())
+    search<int32_t>(graph, bounds.load, levels, options.seed, control, part);
+  else search<int64_t>(graph, bounds.load, levels, options.seed, control, part);
+}
+
+// Returns the largest load of a block over its share, less 1.
+double imbalance_of(const std::vector<int64_t>& load, In<int64_t> capacity,
+                    const std::vector<int32_t>& part) {
+  std::vector<int64_t> sum(capacity.size(), 0);
+  int64_t total = 0, whole = 0;
+  for (size_t v = 0; v < part.size(); ++v) {
+    sum[part[v]] += load.empty() ? 1 : load[v];
+    total += load.empty() ? 1 : load[v];
+  }
+  for (const int64_t size : capacity) whole += size;
+  double largest = 0;
+  for (size_t b = 0; b < sum.size(); ++b)
+    largest = std::max(largest, static_cast<double>(sum[b]) / static_cast<double>(capacity[b]));
+  return total == 0 ? 0 : largest * static_cast<double>(whole) / static_cast<double>(total) - 1;
+}
+
+hopbytes_result measured(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
+                         const std::vector<int32_t>& part, Team& team) {
+  hopbytes_result result{};
+  result.cost = comm_cost(graph.csr(), part, machine.distance(), team) / 2;
+  result.cut = comm_cost(graph.csr(), part, FlatDistance(), team) / 2;
+  result.imbalance = imbalance_of(graph.load, capacity, part);
+  return result;
+}
+
+int map(const hopbytes_graph& given, const hopbytes_options& options, int32_t* out, hopbytes_result* result) {
+  CheckedGraph graph = GraphReader(given).read();
+  const int64_t n = graph.n();
+  check_options(options, n, given.base);
+  TreeMachine machine = machine_of(options);
+  const int64_t k = machine.pes();
+  const std::vector<int64_t> capacity = capacities(options, k);
+  const __int128 furthest = std::max<int64_t>(1, machine.largest_distance());
+  require(graph.total_weight <= kMostCost && graph.total_weight * furthest <= kMostCost, HOPBYTES_TOO_LARGE);
+  const TeamOfCall team(options.threads);
+  std::vector<int32_t> part(n, 0), found;
+  int64_t over = 0;
+  if (n > 0 && k > 1) {
+    const bool few = n <= k;  // one vertex per block
+    if (few) machine.keep(n);
+    const std::vector<int64_t> ones(few ? n : 0, 1);
+    const In<int64_t> sizes = few ? In<int64_t>(ones) : In<int64_t>(capacity);
+    const LoadBounds bounds =
+        few ? LoadBounds{{}, ones} : load_bounds(graph.load, n, sizes, Imbalance(options.imbalance));
+    if (n > 1) search(graph, machine, sizes, bounds, options, team, part);
+    found = part;
+    for (const int32_t block : part) require(block >= 0 && block < machine.pes(), HOPBYTES_INTERNAL);
+    const BoundKeeper keeper(graph.csr(), machine, bounds);
+    keeper.meet_bounds(part);
+    keeper.fill_empty(part);
+    over = keeper.overload(part);
+  }
+  for (const int32_t block : part) require(block >= 0 && block < k, HOPBYTES_INTERNAL);
+  if (result) {
+    *result = measured(graph, machine, capacity, part, team);
+    for (size_t v = 0; v < found.size(); ++v) result->moved += found[v] != part[v];
+  }
+  for (int64_t v = 0; v < n; ++v) out[v] = part[v] + given.base;
+  return over > 0 ? HOPBYTES_OVERLOADED : HOPBYTES_OK;
+}
+
+}  // namespace
+
+}  // namespace hopbytes
+
+extern "C" {
+
+void hopbytes_default_options(hopbytes_options* options) {
+  if (options) *options = hopbytes_options{0, nullptr, nullptr, 0.03, 0, 1, 0, nullptr};
+}
+
+int hopbytes_map(const hopbytes_graph* graph, const hopbytes_options* options, int32_t* part,
+                 hopbytes_result* result) {
+  if (!graph || !options || (!part && graph->n > 0)) return HOPBYTES_NULL;
+  try {
+    return hopbytes::map(*graph, *options, part, result);
+  } catch (const hopbytes::Refusal& refusal) {
+    return refusal.status;
+  } catch (const std::bad_alloc&) {
+    return HOPBYTES_NO_MEMORY;
+  } catch (...) {
+    return HOPBYTES_INTERNAL;
+  }
+}
+
+const char* hopbytes_message(int status) {
+  switch (status) {
+    case HOPBYTES_OK:
+      return "blocks were written";
+    case HOPBYTES_OVERLOADED:
+      return "blocks were written, but no way was found to keep the bound of each";
+    case HOPBYTES_NULL:
+      return "a pointer that is needed is null";
+    case HOPBYTES_BAD_SIZE:
+      return "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base";
+    case HOPBYTES_BAD_INDEX:
+      return "a target is no vertex, expected base to base + n - 1";
+    case HOPBYTES_BAD_WEIGHT:
+      return "a weight or a load is negative, expected integers >= 0";
+    case HOPBYTES_ASYMMETRIC:
+      return "the graph is asymmetric, expected both directions of every edge with one weight";
+    case HOPBYTES_TOO_LARGE:
+      return "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62";
+    case HOPBYTES_BAD_MACHINE:
+      return "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs";
+    case HOPBYTES_BAD_OPTION:
+      return "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 "
+             "or 64 bits, "
+             "base 0 or 1";
+    case HOPBYTES_UNSUPPORTED:
+      return "vertices cannot be fixed to blocks";
+    case HOPBYTES_NO_MEMORY:
+      return "not enough memory";
+    case HOPBYTES_INTERNAL:
+      return "internal error of hopbytes; please report this";
+    default:
+      return "unknown status";
+  }
+}
+
+const char* hopbytes_version(void) { return HOPBYTES_VERSION; }
+
+}  // extern "C"

@@ -1,0 +1,299 @@
+"""The C library: the blocks of Python, bounds and sums by their definitions, bad input, compiled examples."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from helpers.c_library import LIB, PREFIX, blocks_of, library
+from helpers.paths import EXAMPLES
+from hopbytes.model.comm_graph import CommGraph
+
+OK, OVERLOADED, NULL, SIZE, INDEX, WEIGHT, ASYMMETRIC, LARGE, MACHINE, OPTION, UNSUPPORTED = (
+    0, 1, -1, -2, -3, -4, -5, -6, -7, -8, -9,
+)  # fmt: skip
+
+
+def lattice(side, seed=None, heavy=0):
+    """A lattice, with random weights and loads if there is a seed."""
+    at = np.arange(side * side).reshape(side, side)
+    sources = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    targets = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    rng = np.random.default_rng(seed)
+    weights = None if seed is None else rng.integers(1, 50, len(sources))
+    loads = None if seed is None else rng.integers(1, 9, side * side)
+    if heavy:
+        loads[3] = heavy
+    graph = CommGraph.from_edges(sources, targets, weights, loads=loads, undirected=True)
+    return graph
+
+
+def parts(graph):
+    csr = graph.symmetric_positive()
+    return csr.indptr, csr.targets, csr.weights, graph.loads
+
+
+@pytest.mark.parametrize(
+    ("graph", "machine", "imbalance", "seed"),
+    [
+        (lattice(40), "core:8@1", 0.03, 0),
+        (lattice(40), "node:2@10 core:4@1", 0.03, 7),
+        (lattice(30, 1), "rack:2 node:2 core:[4,2,3,5]", 0.05, 2**40 + 1),
+        (lattice(30, 2, heavy=4000), "node:3@7 core:3@7", 0.1, 3),
+        (lattice(25, 5), "node:2 core:4:cap=[1,3,2,2,1,1,7,3]", 0.03, 1),
+    ],
+)
+@pytest.mark.parametrize(("bits", "base", "threads"), [(32, 0, 1), (64, 1, 3)])
+def test_blocks_are_those_of_python(graph, machine, imbalance, seed, bits, base, threads):
+    found = hb.map_tasks(
+        graph, machine, "deep_multisection", imbalance=imbalance, seed=seed, partition=True, threads=1
+    )
+    rows, targets, weights, loads = parts(graph)
+    shares = re.search(r":cap=\[(.*)\]", machine)
+    status, part, result = blocks_of(
+        rows + base, targets + base, weights, loads, bits=bits, base=base,
+        machine=machine.partition(":cap")[0],
+        capacity=None if shares is None else [int(each) for each in shares[1].split(",")],
+        imbalance=imbalance, seed=seed, threads=threads,
+    )  # fmt: skip
+    assert status == OK
+    assert (part - base).tolist() == found.pe.tolist()
+    assert 2 * result.cost == found.info["comm_cost"]  # J counts both directions
+
+
+def test_overloads_that_the_search_leaves_are_repaired():
+    rows, targets, _, _ = parts(lattice(12))
+    moved = 0
+    for seed in range(20):
+        loads = np.random.default_rng(seed).integers(1, 30, 144)
+        status, part, result = blocks_of(rows, targets, None, loads, k=24)
+        total = int(loads.sum())
+        assert status == OK
+        assert np.bincount(part, loads).max() <= max(total * 103 // 2400, -(-total // 24))
+        moved += result.moved
+    assert moved > 0
+
+
+def test_sums_are_those_of_their_definitions():
+    graph = lattice(20, 4)
+    rows, targets, weights, loads = parts(graph)
+    status, part, result = blocks_of(rows, targets, weights, loads, machine="node:3@9 core:2@2")
+    sources = np.repeat(np.arange(400), np.diff(rows))
+    a, b = part[sources], part[targets]
+    apart = np.where(a == b, 0, np.where(a // 2 == b // 2, 2, 9))
+    assert (status, result.cost) == (OK, (weights * apart).sum() // 2)
+    assert result.cut == weights[a != b].sum() // 2
+    sums = np.bincount(part, loads, 6)
+    assert result.imbalance == pytest.approx(sums.max() * 6 / loads.sum() - 1)
+
+
+@given(
+    n=st.integers(0, 60), edges=st.integers(0, 120), k=st.integers(1, 20), seed=st.integers(0, 10**6),
+    most=st.sampled_from([1, 2, 9, 1000]), imbalance=st.sampled_from([0, 0.03, 0.5, 7]),
+)  # fmt: skip
+def test_bounds_are_kept_and_no_block_is_empty(n, edges, k, seed, most, imbalance):
+    rng = np.random.default_rng(seed)
+    pairs = {tuple(sorted(pair)) for pair in rng.integers(0, max(n, 1), (edges if n else 0, 2)).tolist()}
+    arcs = sorted(arc for a, b in pairs if a != b for arc in ((a, b), (b, a)))
+    rows = np.searchsorted([a for a, _ in arcs], np.arange(n + 1))
+    loads = rng.integers(most > 2, most + 1, n)
+    status, part, _ = blocks_of(rows, [b for _, b in arcs], None, loads, k=k, seed=seed, imbalance=imbalance)
+    assert status in (OK, OVERLOADED)
+    assert n == 0 or (part.min() >= 0 and part.max() < k)
+    if n >= k:
+        assert len(np.unique(part)) == k
+    if n <= k:
+        assert len(np.unique(part)) == n
+    elif most == 1:  # single tasks can always be moved
+        count = np.bincount(part, loads if loads.any() else None, k)
+        total = loads.sum() or n
+        assert count.max() <= max(total * (1 + imbalance) // k, -(-total // k))
+
+
+PATH = [0, 1, 3, 4], [1, 0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "arguments"),
+    [
+        (NULL, {"rows": None, "n": 3}), (NULL, {"targets": None}), (SIZE, {"n": -1}),
+        (SIZE, {"n": 2**31 - 1}), (SIZE, {"rows": [1, 1, 3, 4]}), (SIZE, {"rows": [0, 3, 1, 4]}),
+        (INDEX, {"targets": [1, 0, 3, 1]}), (INDEX, {"targets": [1, -1, 2, 1]}),
+        (WEIGHT, {"weights": [1, 1, -1, 1]}), (WEIGHT, {"loads": [1, -1, 1]}),
+        (ASYMMETRIC, {"targets": [1, 0, 2, 0]}), (ASYMMETRIC, {"weights": [1, 2, 1, 1]}),
+        (LARGE, {"weights": [2**60, 2**60, 1, 1], "bits": 64}), (LARGE, {"loads": [2**62, 1, 1], "bits": 64}),
+        (LARGE, {"machine": f"a:2@{2**58}", "k": 0}), (LARGE, {"weights": [2**63 - 1] * 4, "bits": 64}),
+        (MACHINE, {"k": 0}), (MACHINE, {"k": -1}), (MACHINE, {"k": 2**40}),
+        (MACHINE, {"k": 5, "machine": "core:4"}),
+        *((MACHINE, {"machine": text, "k": 0}) for text in (
+            "", "core", "core:", "core:0", "core:-1", "core:4@", "4:2", "node:2@1 core:2@5", "core:4@x",
+            "core:4 ,", "node:2 core:[1,2,3]", "core:[1,2", "core:99999999999999999999",
+            "node:5000 core:5000",
+            "core:4@-1", "a:2 " * 17, "core:4:cap=2", "é:2",
+        )),
+        (OPTION, {"imbalance": -0.1}), (OPTION, {"imbalance": float("nan")}), (OPTION, {"imbalance": 8.0}),
+        (OPTION, {"threads": 0}), (OPTION, {"threads": 2**20}), (OPTION, {"time_limit": -1.0}),
+        (OPTION, {"time_limit": float("nan")}), (OPTION, {"base": 2}), (OPTION, {"index_bits": 16}),
+        (OPTION, {"capacity": [1, 0]}), (OPTION, {"capacity": [1, 2**31]}),
+        (UNSUPPORTED, {"fixed": [-1, 0, -1]}),
+    ],
+)  # fmt: skip
+def test_bad_input_has_a_code_and_nothing_is_written(wanted, arguments):
+    given = {"rows": PATH[0], "targets": PATH[1], "k": 2} | arguments
+    if given.get("n") == 2**31 - 1:
+        given["rows"], given["n"] = None, 3  # no array is that long
+        wanted = NULL
+    status, part, _ = blocks_of(**given)
+    assert status == wanted
+    assert set(part.tolist()) <= {-7}
+    assert len(library.hopbytes_message(status)) > 10
+
+
+def test_null_pointers_are_refused():
+    assert library.hopbytes_map(None, None, None, None) == NULL
+    library.hopbytes_default_options(None)
+
+
+def test_loops_and_repeated_edges():
+    status, part, result = blocks_of([0, 4, 6, 6], [1, 0, 1, 1, 0, 0], [2, 9, 1, 4, 5, 2], k=3)
+    assert status == OK
+    assert sorted(part.tolist()) == [0, 1, 2]
+    assert result.cut == 7
+
+
+def test_a_time_limit_ends_the_search_with_valid_blocks():
+    rows, targets, weights, _ = parts(lattice(150, 1))
+    status, part, _ = blocks_of(rows, targets, weights, None, k=64, time_limit=1e-9)
+    assert status == OK
+    assert np.bincount(part, minlength=64).max() <= 150 * 150 * 1.03 / 64
+
+
+def test_version():
+    assert library.hopbytes_version().decode() == hb.__version__
+
+
+# ------------------------------------------------------------------------------------------------ programs
+
+
+def words(option):
+    command = [sys.executable, "-m", "hopbytes.config", *option]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def compiler(*names):
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(f"no compiler: {', '.join(names)}")
+    return found
+
+
+def square(machine="node:2@10 core:4@1"):
+    rows, targets, _, _ = parts(lattice(32))
+    return blocks_of(rows, targets, machine=machine)
+
+
+def test_the_example_in_c(tmp_path):
+    program = tmp_path / "square"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    run(
+        [
+            compiler("cc", "gcc"),
+            *flags,
+            EXAMPLES / "library/square.c",
+            *words(["--cflags", "--libs"]),
+            "-o",
+            program,
+        ]
+    )
+    _, _, result = square()
+    assert run([program]) == f"cost {result.cost} cut {result.cut} imbalance {result.imbalance:.4f}\n"
+
+
+def test_the_example_in_c_plus_plus_and_kahips_names(tmp_path):
+    program = tmp_path / "square"
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror"]
+    source = EXAMPLES / "library/square.cpp"
+    run([compiler("c++", "g++"), *flags, source, *words(["--cflags", "--libs"]), "-o", program])
+    (_, _, mapped), (_, _, flat) = square(), square("core:8@1")
+    lines = run([program]).splitlines()
+    assert lines[0] == f"cost {mapped.cost} cut {mapped.cut}"
+    assert lines[1:] == [f"kaffpa cut {flat.cut}", f"process_mapping qap {2 * mapped.cost}"]
+
+
+def test_the_example_in_fortran(tmp_path):
+    program = tmp_path / "square"
+    run(
+        [compiler("gfortran"), EXAMPLES / "library/square.f90", *words(["--libs"]), "-o", program],
+        cwd=tmp_path,
+    )
+    _, _, result = square()
+    assert run([program]) == f"cost {result.cost} cut {result.cut} blocks 1 to 8\n"
+
+
+def test_pkg_config(tmp_path):
+    tool = compiler("pkg-config")
+    path = os.environ | {"PKG_CONFIG_PATH": str(LIB / "pkgconfig")}
+    flags = run([tool, "--cflags", "--libs", "hopbytes"], env=path).split()
+    run([compiler("cc", "gcc"), EXAMPLES / "library/square.c", *flags, "-o", tmp_path / "square"])
+    assert run([tmp_path / "square"]).startswith("cost ")
+
+
+def test_find_package(tmp_path):
+    tool = compiler("cmake")
+    compiler("c++", "g++")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(square CXX)\nfind_package(hopbytes 0.1 REQUIRED)\n"
+        f'add_executable(square "{EXAMPLES}/library/square.cpp")\n'
+        "target_link_libraries(square hopbytes::hopbytes)\n"
+    )
+    prefix = f"-DCMAKE_PREFIX_PATH={words(['--prefix'])[0]}"
+    run([tool, "-S", tmp_path, "-B", tmp_path / "build", prefix])
+    run([tool, "--build", tmp_path / "build"])
+    assert run([tmp_path / "build/square"]).startswith("cost ")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--nothing"]])
+def test_config_says_what_it_expects(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "hopbytes.config", *arguments], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (1, 1, "")
+
+
+def test_calls_of_several_threads_do_not_disturb_each_other():
+    from concurrent.futures import ThreadPoolExecutor
+
+    rows, targets, weights, loads = parts(lattice(30, 3))
+
+    def call(seed):
+        return blocks_of(rows, targets, weights, loads, k=6, seed=seed % 3, threads=2)[1].tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(call, range(12)))
+    assert found == [call(seed) for seed in range(12)]
+
+
+def test_the_header_has_the_structures_of_these_tests():
+    text = (PREFIX / "include/hopbytes.h").read_text()
+    codes = dict(re.findall(r"(HOPBYTES_[A-Z_]+) = (-?\d+)", text))
+    assert (int(codes["HOPBYTES_UNSUPPORTED"]), int(codes["HOPBYTES_OVERLOADED"])) == (
+        UNSUPPORTED,
+        OVERLOADED,
+    )
+    assert ctypes.sizeof(ctypes.c_void_p) == 8

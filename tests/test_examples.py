@@ -98,7 +98,8 @@ def exit_code(folder, core, needed, main):
     if compiler is None:
         pytest.skip("a C++ compiler is needed")
     program = folder / "program.cpp"
-    program.write_text("".join(f'#include "{core}/partition/{part}"\n' for part in needed) + main)
+    sources = [*(f"partition/{part}" for part in needed), "util/team.cpp", "graph/linear_cost.cpp"]
+    program.write_text("".join(f'#include "{core}/{source}"\n' for source in sources) + main)
     built = subprocess.run(
         [compiler, "-std=c++20", f"-I{core}", program, "-o", folder / "program", "-pthread",
          "-Wl,--unresolved-symbols=ignore-all"],  # nothing that is left out is called

@@ -36,7 +36,10 @@ struct type_caster<R> {
           PyObject* copy = nullptr;
           PyObject** item = NB_CALL(seq_get_with_size)(given.ptr(), sizeof...(to), &copy);
           const object held = steal(copy);
-          return item && (... && read(to, *item++, flags, cleanup));
+          bool fits = item != nullptr;
+          size_t next = 0;
+          (..., (fits = fits && read(to, item[next], flags, cleanup), ++next));
+          return fits;
         },
         fields(value));
   }

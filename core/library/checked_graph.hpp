@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -12,12 +13,13 @@
 namespace hopbytes {
 
 // What ends a call: its status.
-struct Refusal {
+struct Refusal : std::exception {
+  explicit Refusal(int why) : status(why) {}
   int status;
 };
 
 inline void require(bool holds, int status) {
-  if (!holds) throw Refusal{status};
+  if (!holds) throw Refusal(status);
 }
 
 // Integers of 32 or 64 bits.

@@ -43,7 +43,7 @@ class BoundKeeper {
       }
       if (all) break;
     }
-    part = best;
+    part = std::move(best);
   }
 
   // For graphs of at least as many vertices as blocks.

@@ -517,9 +517,11 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
 
 #define EXPORT extern "C" __attribute__((visibility("default"))) int
 // METIS has names for four Fortran compilers.
+// NOLINTBEGIN(bugprone-macro-parentheses): names cannot be enclosed.
 #define FORTRAN(lower, upper, name)                                                                      \
   extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) upper, lower, lower##_, \
       lower##__;
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define PART_GRAPH(name, k_way)                                                                             \
   EXPORT name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,        \

@@ -197,6 +197,7 @@ class WaitingReplay {
       });
     }
     std::vector<Entry> full;
+    full.reserve(used_.size());
     for (const int64_t link : used_) full.emplace_back(room_[link] / weight_[link], link);
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue(std::greater<>(), std::move(full));
     double level = 0;

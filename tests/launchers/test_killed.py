@@ -5,6 +5,7 @@ HOPBYTES_KILLS says how many moments are tried per verb and signal.
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import shutil
@@ -104,6 +105,9 @@ def test_at_any_moment(verb, number, program, tmp_path):
         if "app.cut.pattern" in left:  # what was sent until then
             left.remove("app.cut.pattern")
             assert hb.read(folder / "app.cut.pattern").n == 2
+        if "app.trace.gz" in left:  # who waits for whom, whole or not at all
+            left.remove("app.trace.gz")
+            assert gzip.decompress((folder / "app.trace.gz").read_bytes())
         assert left == ["app.pattern"], (moment, code)
 
 
@@ -116,7 +120,7 @@ def test_a_signal_that_is_ignored_stays_so(program, tmp_path):
         time.sleep(0.3)
         child.send_signal(signal.SIGHUP)
         assert child.wait(PATIENCE) == 0
-    assert [path.name for path in Path(tmp_path).iterdir()] == ["app.pattern"]
+    assert {path.name for path in Path(tmp_path).iterdir()} == {"app.pattern", "app.trace.gz"}
 
 
 def test_who_sent_it_sees_it(tmp_path):

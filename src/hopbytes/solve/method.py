@@ -29,8 +29,6 @@ MethodLike: TypeAlias = str | Chain | Mapper | Several[str | Chain | Mapper | Re
 CUSTOM = "custom"
 #: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
 QUICKEST = "fast"
-#: The preset with which a chain without an end of its own begins.
-CHEAPEST = "turbo"
 #: With J as the objective, the next weaker preset competes on graphs of at most so many tasks. There both
 #: take little time, and the stronger one alone is not always better.
 ORDERED_UP_TO = 4096
@@ -179,8 +177,8 @@ def composed(
     The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
     gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
     holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
-    and those without an end of their own run all presets below that first, the cheapest at the start, since
-    a short limit would leave the stronger ones incomplete. For objectives of networks the fast sequences
+    and those without an end of their own run all presets below that first, since a short limit would leave
+    the stronger ones incomplete. For objectives of networks the fast sequences
     (:data:`QUICK`) compete, too.
     If the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
@@ -192,7 +190,7 @@ def composed(
         weaker = (composed(below, objective),)
         if base.anytime:
             names = list(_weaker_than(below))
-            weaker = (*(composed(presets[name](), objective) for name in (CHEAPEST, *names[::-1])), *weaker)
+            weaker = (*(composed(presets[name](), objective) for name in names[::-1]), *weaker)
         if base.extends_weaker:
             own, finish = None, tuple(step for step in base.refiners if step not in below.refiners)
     rivals, starts, restart = tuple(plain(*words) for words in QUICK.get(objective, ())), 1, None

@@ -26,7 +26,7 @@ CAN_WORDS = {
     "gpus": "GPUs",
 }
 #: When to use a preset, and its time beside `eco`: of seconds on lattices of 1,024 processes and of 16,384
-#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``). The time of `turbo` is of partitions of eight
+#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``). The time of `turbo` is of partitions of six
 #: meshes of 15,000 to 260,000 vertices.
 USE = {
     "fast": ("the mapping is needed at once, or the graph is very large", "half to two thirds of eco"),

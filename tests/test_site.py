@@ -277,7 +277,8 @@ print("all lines ran")
 @pytest.mark.parametrize("page", sorted((ROOT / "docs/do").glob("*.md")), ids=lambda page: page.stem)
 def test_recipes_without_a_launcher_run_as_they_are_printed(page, tmp_path):
     """launchers/test_documents.py runs those with a launcher."""
-    blocks = re.findall(r"^(<!-- not run[^\n]*\n)?```\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    marked = r"^(<!-- not run[^\n]*\n)?```\n(.*?)^```$"
+    blocks = re.findall(marked, page.read_text(), re.MULTILINE | re.DOTALL)
     lines = [line for mark, block in blocks if not mark for line in block.splitlines()]
     lines = [line for line in lines if not NOT_HERE.search(line)]
     assert all(line.startswith("hopbytes ") for line in lines)

@@ -37,7 +37,7 @@ USE = {
         "the machine has links (torus:, fattree:, ib: …) and congestion matters",
         "that of strong, or more",
     ),
-    "turbo": ("a partition is needed in about the time of METIS", "a fifth to a half of fast"),
+    "turbo": ("a partition is needed in about the time of METIS", "a fifth to two fifths of fast"),
 }
 
 

@@ -34,11 +34,11 @@ template <class W> class DeepMultisection {
         partition_->project(g, hierarchy.map(i));
         hierarchy.remove_coarsest();
         release_freed_memory(g.arcs());
-        refine(g);
+        refine();
       }
       while (depth_ < levels_.size() && (i == 0 || g.n >= context_.per_child * levels_[depth_].children())) {
         divide(g);
-        refine(g);
+        refine();
       }
     }
     return around_core_if_cheaper(partition_->take_blocks());
@@ -50,7 +50,7 @@ template <class W> class DeepMultisection {
   std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
     if (control_.should_stop() || !may_have_core(g_)) return found;
     partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));
-    refine(g_);
+    refine();
     control_.record_work(3 * g_.arcs());
     const AnyDistance& distance = partition_->distance();
     std::vector<int32_t> other = partition_->take_blocks();
@@ -106,7 +106,7 @@ template <class W> class DeepMultisection {
     start(g, std::move(child));
   }
 
-  void refine(const Graph<W>& g) {
+  void refine() {
     if (depth_ == 0) return;
     const bool few_blocks = levels_[depth_ - 1].children() <= Connectivity<W>::kFewBlocks;
     RefinerChain<W> chain;

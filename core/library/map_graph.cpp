@@ -81,17 +81,6 @@ std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
   return capacity;
 }
 
-// The settings of Python's mapper `deep_multisection` (hopbytes/algorithms/mappers/deep_multisection.py).
-DeepContext usual_context() {
-  DeepContext context;
-  context.refinement.fm.rounds = 1;
-  context.refinement.fm.fruitless_moves = 15;
-  context.refinement.fm.seeds = 50;
-  context.refinement.flow.rounds = 2;
-  context.refinement.flow.width = 3;
-  return context;
-}
-
 template <class W>
 void search(const CheckedGraph& given, const std::vector<int64_t>& load,
             const std::vector<MachineLevel>& levels, uint64_t seed, const Control& control,
@@ -105,7 +94,7 @@ void search(const CheckedGraph& given, const std::vector<int64_t>& load,
   if (!load.empty()) graph.load = Weights<int64_t>(load.data());
   graph.sum_loads();
   graph.uneven = weights_uneven(graph);
-  deep_multisection(graph, levels, usual_context(), seed, control, part);
+  deep_multisection(graph, levels, DeepContext{}, seed, control, part);
 }
 
 void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,

@@ -11,20 +11,22 @@
 
 namespace hopbytes {
 
-// The graph is coarsened once. On the way back the groups of a level of the machine are divided as soon as
-// the graph has enough vertices for each of their children, the outermost level first, and every graph is
-// refined under the distances of the groups that there are (deep multilevel partitioning: Gottesbüren, Heuer,
-// Sanders, Schulz, Seemaier 2021; here for any distances). All vertices are divided at the end, so that a
-// search that is stopped early has a mapping. The result does not depend on the number of threads.
+// The settings of deep multisection. The options of the mapper of this name have the same defaults.
 struct DeepContext {
   int64_t per_child = 200;    // vertices of the graph on which a group is divided, per child
   int64_t fewest = 2000;      // vertices of the coarsest graph
   int32_t rounds = 4;         // synchronous rounds of moves on every graph, see SynchronousMoves
-  RefinementContext refinement;
+  RefinementContext refinement{.fm = {.rounds = 1, .fruitless_moves = 15, .seeds = 50},
+                               .flow = {.rounds = 2, .width = 3}};
   InitialContext initial{2, 0, 60, 1, 0};  // of the partition of a group
 };
 
-// Writes the PE of every vertex; overloaded PEs are possible where vertices are heavy.
+// Writes the PE of every vertex; overloaded PEs are possible where vertices are heavy. The graph is coarsened
+// once. On the way back the groups of a level of the machine are divided as soon as the graph has enough
+// vertices for each of their children, the outermost level first, and every graph is refined under the
+// distances of the groups that there are (deep multilevel partitioning: Gottesbüren, Heuer, Sanders, Schulz,
+// Seemaier 2021; here for any distances). All vertices are divided at the end, so that a search that is
+// stopped early has a mapping. The result does not depend on the number of threads.
 template <class W>
 void deep_multisection(const Graph<W>& g, const std::vector<MachineLevel>& levels, const DeepContext& context,
                        uint64_t seed, const Control& control, std::span<int32_t> pe);

@@ -58,13 +58,7 @@ def read_node_name_map(path: str) -> dict[int, str]:
 def group_hosts(
     adapters: Sequence[Device], names: Mapping[int, str] | None = None, wanted: str | None = None
 ) -> tuple[Host, ...]:
-    """Group adapter ports by the host their description names.
-
-    >>> names = ["n10 mlx5_0", "n9 mlx5_1", "n9 mlx5_0"]
-    >>> ports = [Device(str(number), False, name) for number, name in enumerate(names)]
-    >>> [(host.name, host.adapters) for host in group_hosts(ports)]
-    [('n9', (2, 1)), ('n10', (0,))]
-    """
+    """Group adapter ports by the host their description names."""
     found: dict[tuple[bool, str], list[tuple[str, int]]] = {}
     for number, adapter in enumerate(adapters):
         named, host, name = _names(adapter, names or {})

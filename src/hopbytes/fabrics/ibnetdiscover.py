@@ -35,11 +35,7 @@ RATE = re.compile(r"(?<!\S)([0-9]{1,2})x ?([A-Z][A-Z0-9]{1,5}|\?+)(?!\S)", re.AS
 
 
 def bytes_per_second(width: int, speed: str) -> int | None:
-    """Return the rate of a cable in one direction, in whole bytes per second (rounded down).
-
-    >>> bytes_per_second(4, "QDR"), bytes_per_second(4, "FDR"), bytes_per_second(4, "NDR")
-    (4000000000, 6818181818, 50000000000)
-    """
+    """Return the rate of a cable in one direction, in whole bytes per second (rounded down)."""
     lane = LANE_BITS_PER_SECOND.get(speed)
     if lane is None or width not in WIDTHS:
         return None

@@ -117,11 +117,7 @@ class TimedLinks(DelegatingMachine):
 
 
 def take_latency(text: str) -> tuple[str, float | None]:
-    """Take ``lat=`` out of the spec of a network.
-
-    >>> take_latency("torus:4x4:lat=1e-7:bw=10@5")
-    ('torus:4x4:bw=10@5', 1e-07)
-    """
+    """Take ``lat=`` out of the spec of a network."""
     found = LATENCY.findall(text)
     if not found:
         return text, None

@@ -215,10 +215,7 @@ class NetworkDistance:
         return found
 
     def lowered(self) -> LoweredNetwork:
-        """Return arrays for kernels, built once. UnsupportedError for too many nodes on an irregular network.
-
-        O(k) on grids, else O(nodes^2) time and 2 x nodes^2 bytes for the nodes in use.
-        """
+        """Return arrays for kernels, built once. UnsupportedError for too many nodes on an irregular network."""
         if "lowered" not in self._cache:
             grid = self.network.form.kind == "grid"
             self._cache["lowered"] = self._on_grid() if grid else self._with_table()

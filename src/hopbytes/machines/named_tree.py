@@ -107,10 +107,6 @@ def level_distances(kind: str, spec: FileSpec) -> dict[str, int]:
 
 
 def _default_distances(levels: tuple[str, ...]) -> dict[str, int]:
-    """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside.
-
-    >>> _default_distances(("switch2", "leaf", "node"))
-    {'switch2': 80, 'leaf': 60, 'node': 40}
-    """
+    """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside."""
     last = len(levels) - 1
     return {name: DEFAULT_DISTANCE["node"] + SWITCH_STEP * (last - i) for i, name in enumerate(levels)}

@@ -31,10 +31,6 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
     """Return tails and heads of the links of nodes, up and down in turn, and the vertices of endpoints.
 
     Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
-
-    >>> tail, head, at = from_nodes(2, 1)
-    >>> tail.tolist(), head.tolist(), at.tolist()
-    ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
     """
     node = np.arange(nodes, dtype=np.int64)
     ends = np.stack([node, nodes + node // each], axis=1)
@@ -47,11 +43,7 @@ def name_node(node: int) -> str:
 
 
 def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
-    """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
-
-    >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
-    ['n2 -> r1', 'r1 -> n2']
-    """
+    """Return the name of a link of a node, numbered as :func:`from_nodes` has them."""
     ends = (name_node(link // 2), name_router(link // 2 // each))
     return " -> ".join(reversed(ends) if link % 2 else ends)
 
@@ -104,9 +96,6 @@ def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
     than 2**16. Rates that were rounded to whole bytes per second have multiples of 2**30 and more although
     they are as 6 to 11. So the smallest price of the slowest link is taken with which all ratios are
     right to 2**-24, or else the best one up to 2**16.
-
-    >>> prices_of([2, 3]), prices_of([6_818_181_818, 12_500_000_000])
-    ((3, 2), (11, 6))
     """
     divisor, multiple = gcd(*capacities), 1
     for value in capacities:

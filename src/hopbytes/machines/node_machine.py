@@ -100,11 +100,7 @@ def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, in
 
 
 def cut_overrides(text: str) -> tuple[str, dict[str, int]]:
-    """Cut the distances off the end of a spec.
-
-    >>> cut_overrides("a.xml@n[1-2]:l3=3")
-    ('a.xml@n[1-2]', {'l3': 3})
-    """
+    """Cut the distances off the end of a spec."""
     body, *parts = text.split(":")
     kept = len(parts)
     while kept and OVERRIDE.fullmatch(parts[kept - 1]):

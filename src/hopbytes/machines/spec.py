@@ -75,12 +75,7 @@ def parse_machine(text: str) -> Machine:
 
 
 def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
-    """Build the tree of the papers' strings, innermost level first.
-
-    >>> from hopbytes.machines.spec import from_hierarchy
-    >>> from_hierarchy("4:2:3", "1:10:100").n_cores
-    24
-    """
+    """Build the tree of the papers' strings, innermost level first."""
     counts = _integers("`hierarchy`", hierarchy, 1)
     if distance is None:
         distances = [10**inner for inner in range(len(counts))]
@@ -123,11 +118,7 @@ def _kind_called(name: str) -> str:
 
 
 def _is_kind(name: str) -> bool:
-    """Return whether a name is a kind of machine and not a level.
-
-    The names of usual levels are not searched among what other packages install, which would delay every
-    small command; a kind that the program itself has registered under such a name is found.
-    """
+    """Return whether a name is a kind of machine and not a level."""
     kind = _kind_called(name)
     return machines.holds(kind) if name in WORDS else kind in machines
 
@@ -288,9 +279,6 @@ def _with_rails(
     ``nvlink`` share NVLink. The distance of the level of hosts is that of GPUs on one rail of a pod; others
     are twice as far. Bandwidths of the levels of GPUs, hosts and pods are those of NVLink, adapters and links
     to spine switches.
-
-    >>> parse_machine("node:4@20 gpu:2@1:rails").distance().matrix()[0].tolist()
-    [0, 1, 20, 40, 20, 40, 20, 40]
     """
 
     def bad(what: str) -> FormatError:

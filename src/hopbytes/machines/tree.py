@@ -48,9 +48,6 @@ def level_name(word: str) -> str:
     """Return the name of the level that a word means: a known name in any case, also in the plural.
 
     Unknown words are returned unchanged.
-
-    >>> level_name("Nodes"), level_name("L3"), level_name("switches"), level_name("Boxes")
-    ('node', 'l3', 'switch', 'Boxes')
     """
     return WORDS.get(word.lower(), word) if isinstance(word, str) else word
 
@@ -82,13 +79,7 @@ def one_host(levels: Sequence[Level], cores: int) -> str | None:
 
 
 def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
-    """Sentences about a tree that was probably meant to have nodes: its names are not those of a host.
-
-    >>> nodes_missing([Level("package", 3), Level("core", 1)], 8)
-    ()
-    >>> nodes_missing([Level("blade", 9), Level("core", 1)], 8)
-    ('no level is called node, host or server: the machine is taken as ONE host with all 8 cores',)
-    """
+    """Sentences about a tree that was probably meant to have nodes: its names are not those of a host."""
     notice = one_host(levels, cores)
     names = [level.name for level in levels]
     unknown = [name for name in names if name not in WORDS and not _NUMBERED.fullmatch(name)]

@@ -122,10 +122,7 @@ def _some(
 
 
 def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] | None:
-    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files.
-
-    Hosts at one switch are its nodes in the order of the file. O(hosts + nodes).
-    """
+    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files."""
     import csv
 
     from hopbytes.machines.geometry import coordinates_of

@@ -24,15 +24,7 @@ from hopbytes.machines.network import (
     spread_routes,
 )
 from hopbytes.machines.network_machine import Count, NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    bandwidths_of,
-    changed_fields,
-    network_fields,
-    number_of,
-    sizes_of,
-)
+from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, shortest
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 #: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
@@ -113,8 +105,17 @@ class GroupedSwitches(NetworkMachine):
         """Fields of the spec about links that differ from their defaults."""
         return changed_fields(
             ("global", self.ports, self.fewest_ports), ("links", self.arrangement, ARRANGEMENTS[0]),
-            ("route", self.rule, self.rules[0]),
-        ) + bandwidth_field(self.bandwidth)  # fmt: skip
+            ("route", self.rule, self.rules[0]), ("bw", shortest(self.bandwidth), "1"),
+        )  # fmt: skip
+
+
+def spec_of_links(
+    spec: NetworkSpec, sorts: str
+) -> tuple[int, str, str, tuple[int, int, int], int | None]:
+    """Read what the specs of both kinds have: ports, arrangement, rule, bandwidths, distance per hop."""
+    of_nodes, local, outside = spec.bandwidth(3, f"one number or three: {sorts}")
+    ports, links = spec.number("global", 0, most=2**20), spec.word("links", "absolute")
+    return ports, links, spec.word("route", "minimal"), (of_nodes, local, outside), spec.per_hop
 
 
 @machines.register("dragonfly")
@@ -157,15 +158,9 @@ class Dragonfly(GroupedSwitches):
 
     @classmethod
     def parse(cls, text: str) -> Dragonfly:
-        head, found, per_hop = network_fields("dragonfly", text, KEYS)
-        sizes = sizes_of("dragonfly", head)
-        if len(sizes) != 3:
-            raise bad(f"dragonfly: {shorten(head)}, expected GROUPSxROUTERSxNODES like 9x4x2")
-        ports = number_of("dragonfly", "global", found["global"], most=2**20) if "global" in found else 0
-        expected = "one number or three: nodes, local, global"
-        of_nodes, local, outside = bandwidths_of("dragonfly", found.get("bw", "1"), 3, expected)
-        links, rule = found.get("links", "absolute"), found.get("route", "minimal")
-        return cls(*sizes, ports, links, rule, (of_nodes, local, outside), per_hop)
+        spec = NetworkSpec(cls.kind, text, KEYS)
+        groups, routers, nodes = spec.sizes("GROUPSxROUTERSxNODES like 9x4x2")
+        return cls(groups, routers, nodes, *spec_of_links(spec, "nodes, local, global"))
 
     @property
     def switches(self) -> int:
@@ -306,20 +301,10 @@ class DragonflyPlus(GroupedSwitches):
 
     @classmethod
     def parse(cls, text: str) -> DragonflyPlus:
-        head, found, per_hop = network_fields("dragonfly+", text, PLUS_KEYS)
-        sizes = sizes_of("dragonfly+", head)
-        if len(sizes) != 3:
-            raise bad(f"dragonfly+: {shorten(head)}, expected GROUPSxLEAVESxNODES like 4x8x16")
-        spines, ports = (
-            number_of("dragonfly+", key, found[key], most=2**20) if key in found else 0
-            for key in ("spines", "global")
-        )
-        expected = "one number or three: nodes, leaf to spine, global"
-        of_nodes, local, outside = bandwidths_of("dragonfly+", found.get("bw", "1"), 3, expected)
-        return cls(
-            *sizes, spines, ports, found.get("links", "absolute"), found.get("route", "minimal"),
-            (of_nodes, local, outside), per_hop,
-        )
+        spec = NetworkSpec(cls.kind, text, PLUS_KEYS)
+        groups, leaves, nodes = spec.sizes("GROUPSxLEAVESxNODES like 4x8x16")
+        spines = spec.number("spines", 0, most=2**20)
+        return cls(groups, leaves, nodes, spines, *spec_of_links(spec, "nodes, leaf to spine, global"))
 
     @property
     def switches(self) -> int:

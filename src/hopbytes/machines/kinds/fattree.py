@@ -13,15 +13,7 @@ from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
 from hopbytes.machines.network_machine import Count, NetworkHierarchy, check_nodes, children_of
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
+from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
@@ -84,15 +76,12 @@ class FatTree(NetworkHierarchy):
 
         Without ``up`` as many ports lead up as down below the top (full bisection).
         """
-        head, found, per_hop = network_fields("fattree", text, KEYS)
-        below = sizes_of("fattree", head)
-        words = {key: found[key].split("x") if key in found else [] for key in ("up", "cables", "bw")}
-        lists = {key: tuple(number_of("fattree", key, word) for word in own) for key, own in words.items()}
-        if len(lists["bw"]) == 1:
-            lists["bw"] *= len(below)
-        nodes = number_of("fattree", "nodes", found["nodes"]) if "nodes" in found else 0
-        rule = found.get("route", "dmodk")
-        return cls(below, lists["up"], lists["cables"], nodes, rule, lists["bw"], per_hop)
+        spec = NetworkSpec("fattree", text, KEYS)
+        below, bandwidth = spec.sizes(), spec.numbers("bw")
+        if len(bandwidth) == 1:
+            bandwidth *= len(below)
+        up, cables, nodes = spec.numbers("up"), spec.numbers("cables"), spec.number("nodes", 0)
+        return cls(below, up, cables, nodes, spec.word("route", "dmodk"), bandwidth, spec.per_hop)
 
     @property
     def places(self) -> int:
@@ -112,12 +101,12 @@ class FatTree(NetworkHierarchy):
         return counts
 
     def network_spec(self) -> str:
-        text = f"fattree:{joined(self.below)}" + changed_fields(
+        return f"fattree:{joined(self.below)}" + changed_fields(
             ("up", joined(self.above), joined((1, *self.below[:-1]))),
             ("cables", joined(self.cables), joined("1" * len(self.cables))),
             ("nodes", self.nodes, self.places), ("route", self.rule, "dmodk"),
+            ("bw", shortest(self.bandwidth), "1"),
         )  # fmt: skip
-        return text + bandwidth_field(self.bandwidth)
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         tiers, counts, units = [], [], 1

@@ -22,16 +22,7 @@ from hopbytes.machines.network import (
     name_node,
 )
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    bandwidths_of,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
+from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, Tree
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
@@ -63,19 +54,17 @@ class HyperX(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> HyperX:
-        head, found, per_hop = network_fields("hyperx", text, KEYS)
-        expected = "one number or two: of nodes and of routers"
-        of_nodes, of_routers = bandwidths_of("hyperx", found.get("bw", "1"), 2, expected)
-        nodes = number_of("hyperx", "nodes", found.get("nodes", "1"), most=2**20)
-        return cls(sizes_of("hyperx", head), nodes, (of_nodes, of_routers), per_hop)
+        spec = NetworkSpec("hyperx", text, KEYS)
+        of_nodes, of_routers = spec.bandwidth(2, "one number or two: of nodes and of routers")
+        return cls(spec.sizes(), spec.number("nodes", 1, most=2**20), (of_nodes, of_routers), spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
         return math.prod(self.sizes) * self.nodes
 
     def network_spec(self) -> str:
-        nodes = changed_fields(("nodes", self.nodes, 1))
-        return f"hyperx:{joined(self.sizes)}{nodes}{bandwidth_field(self.bandwidth)}"
+        fields = changed_fields(("nodes", self.nodes, 1), ("bw", shortest(self.bandwidth), "1"))
+        return f"hyperx:{joined(self.sizes)}{fields}"
 
     def node_distance(self) -> int:
         return 2 * self.hop_distance

@@ -19,15 +19,7 @@ from hopbytes.machines.network_machine import (
     children_of,
     distance_inside,
 )
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidths_of,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
+from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 from hopbytes.util.computed_once import computed_once
 
@@ -103,22 +95,16 @@ class Rails(NetworkHierarchy):
 
     @classmethod
     def parse(cls, text: str) -> Rails:
-        head, found, per_hop = network_fields("rails", text, KEYS)
-        sizes = sizes_of("rails", head)
-        if len(sizes) != 2:
-            raise bad(f"rails: {shorten(head)}, expected HOSTSxRAILS like 32x8")
-        numbers = {
-            key: number_of("rails", key, found[key], least=int(key != "spines"), most=MAX_CORES)
-            for key in ("domain", "pod", "spines")
-            if key in found
-        }
-        expected = "one number or three: NVLink, adapter, leaf to spine"
-        fast, adapter, up = bandwidths_of("rails", found.get("bw", joined(BANDWIDTH)), 3, expected)
-        rule = found.get("route", "spines")
-        return cls(
-            *sizes, numbers.get("domain", 1), numbers.get("pod", 0), numbers.get("spines"), rule,
-            (fast, adapter, up), per_hop,
-        )
+        spec = NetworkSpec("rails", text, KEYS)
+        hosts, rails = spec.sizes("HOSTSxRAILS like 32x8")
+        domain, pod = spec.number("domain", 1, most=MAX_CORES), spec.number("pod", 0, most=MAX_CORES)
+        spines = spec.number("spines", 0, 0, MAX_CORES) if "spines" in spec.found else None
+        bandwidth = BANDWIDTH
+        if "bw" in spec.found:
+            fast, adapter, up = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
+            bandwidth = fast, adapter, up
+        rule = spec.word("route", "spines")
+        return cls(hosts, rails, domain, pod, spines, rule, bandwidth, spec.per_hop)
 
     @property
     def _sizes(self) -> Sizes:

@@ -127,9 +127,6 @@ def split_by_distance(distance: Int64) -> Int64:
     If the places fall apart into clusters that all keep the largest distance from each other (the table of
     a tree does), those are the parts. Otherwise two parts, none below a quarter of the places. Ties go to
     lower numbers.
-
-    >>> split_by_distance(np.array([[0, 2, 4], [2, 0, 4], [4, 4, 0]])).tolist()
-    [0, 0, 1]
     """
     own = np.array(distance, np.int64)
     np.fill_diagonal(own, 0)

@@ -15,16 +15,7 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import hilbert_order, occupied
 from hopbytes.machines.network import AXES, Geometry, Network, Wiring
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    bandwidths_of,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
+from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
@@ -83,17 +74,17 @@ class Torus(NetworkMachine):
     def parse(cls, text: str) -> Torus:
         kind, ring = cls.kind, cls.kind == "torus"
         keys = {key: example for key, example in KEYS.items() if ring or key != "wrap"}
-        head, found, per_hop = network_fields(kind, text, keys)
-        sizes = sizes_of(kind, head)
-        nodes = number_of(kind, "nodes", found.get("nodes", "1"), most=2**20)
-        wrap = found.get("wrap", "x".join("1" * len(sizes))).split("x") if ring else ["0"] * len(sizes)
-        if set(wrap) - {"0", "1"} or len(wrap) != len(sizes):
-            what = f"wrap={shorten('x'.join(wrap))}, expected 0 or 1 for each of {len(sizes)} sizes"
+        spec = NetworkSpec(kind, text, keys)
+        sizes = spec.sizes()
+        count = len(sizes)
+        nodes = spec.number("nodes", 1, most=2**20)
+        wrap = spec.word("wrap", joined("1" * count)).split("x") if ring else ["0"] * count
+        if set(wrap) - {"0", "1"} or len(wrap) != count:
+            what = f"wrap={shorten(joined(wrap))}, expected 0 or 1 for each of {count} sizes"
             raise bad(f"{kind}: {what}")
-        expected = f"one number, or one for each of {len(sizes)}"
-        bandwidth = bandwidths_of(kind, found.get("bw", "1"), len(sizes), expected)
-        order, rule = found.get("order", "row"), found.get("route", "ordered")
-        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
+        bandwidth = spec.bandwidth(count, f"one number, or one for each of {count}")
+        order, rule = spec.word("order", "row"), spec.word("route", "ordered")
+        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -102,10 +93,10 @@ class Torus(NetworkMachine):
     def network_spec(self) -> str:
         rings = joined(map(int, self.wrapped))
         usual = rings if not any(self.wrapped) else joined("1" * len(self.sizes))
-        text = f"{'torus' if any(self.wrapped) else 'mesh'}:{joined(self.sizes)}"
-        text += changed_fields(("nodes", self.nodes, 1), ("wrap", rings, usual))
-        text += bandwidth_field(self.bandwidth)
-        return text + changed_fields(("order", self.order, "row"), ("route", self.rule, "ordered"))
+        return f"{'torus' if any(self.wrapped) else 'mesh'}:{joined(self.sizes)}" + changed_fields(
+            ("nodes", self.nodes, 1), ("wrap", rings, usual), ("bw", shortest(self.bandwidth), "1"),
+            ("order", self.order, "row"), ("route", self.rule, "ordered"),
+        )  # fmt: skip
 
     def network(self) -> Network:
         return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)

@@ -136,13 +136,7 @@ def node_tree(
     gpus: tuple[Gpu, ...] = (), host: str = "", numa: int = 0, where: str = "node",
     numa_barred: int = 0, notices: tuple[str, ...] = (), pus_known: bool = True,
 ) -> NodeTree:
-    """Build a node from the parts a reader found.
-
-    >>> cores = tuple(Part("core", i, (Part("pu", i), Part("pu", i + 2))) for i in range(2))
-    >>> tree = node_tree(Part("machine", 0, cores), allowed={1, 2, 3})
-    >>> tree.kinds, tree.os_pus.tolist(), tree.cores.tolist()
-    (('core', 'pu'), [2, 1, 3], [0, 1, 1])
-    """
+    """Build a node from the parts a reader found."""
     chains = _chains(root)
     found = [tuple(numbered([part.kind for part in chain])) for chain in chains]
     kinds, renamed = aligned(found)
@@ -203,12 +197,7 @@ def _usual_order(kinds: list[str], units: Int32) -> list[int]:
 
 
 def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collection[int]) -> Part:
-    """Build the parts of a node from the PUs of each unit.
-
-    >>> halves = {("package", 0): frozenset({0, 1}), ("package", 1): frozenset({2, 3})}
-    >>> [len(part.inside) for part in parts_from_sets(halves, range(4)).inside]
-    [2, 2]
-    """
+    """Build the parts of a node from the PUs of each unit."""
     units = [(frozenset(members) & frozenset(pus), kind, index) for (kind, index), members in sets.items()]
     # Largest first; of equal ones, the kind that usually lies outside.
     units = sorted(
@@ -238,13 +227,7 @@ def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collect
 
 @frozen(eq=False)
 class NodeInventory:
-    """The nodes of a machine one by one, each with the numbers its operating system uses.
-
-    >>> import hopbytes as hb
-    >>> inventory = hb.allocate("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
-    >>> inventory.n_nodes, inventory.tree(1).os_pus.tolist(), len(inventory.os_cpus())
-    (2, [0, 2, 1, 3], 8)
-    """
+    """The nodes of a machine one by one, each with the numbers its operating system uses."""
 
     trees: tuple[NodeTree, ...]  # distinct nodes
     tree_of_node: tuple[int, ...]  # which of `trees` every node of the machine is

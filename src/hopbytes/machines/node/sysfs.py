@@ -66,13 +66,7 @@ def collect(root: str = ROOT) -> dict[str, str]:
 
 
 def add_file(files: dict[str, str], path: str, content: str) -> None:
-    """Add the content of a file, or some of its lines, to files by their paths.
-
-    >>> files = {}
-    >>> add_file(files, "class/kfd/kfd/topology/nodes/1/properties", "simd_count 304")
-    >>> files
-    {'class/kfd/kfd/topology/nodes/1/properties/simd_count': '304'}
-    """
+    """Add the content of a file, or some of its lines, to files by their paths."""
     if not PROPERTIES.fullmatch(path):
         files[path] = content
         return
@@ -85,10 +79,7 @@ def add_file(files: dict[str, str], path: str, content: str) -> None:
 def node_from_files(
     files: Mapping[str, str], allowed: Collection[int] | None, *, host: str = "", where: str = ROOT
 ) -> NodeTree:
-    """Build a node from what its kernel says.
-
-    Source: Linux documentation, admin-guide/cputopology and ABI/stable/sysfs-devices-system-cpu.
-    """
+    """Build a node from what its kernel says (admin-guide/cputopology of Linux)."""
     online = parse_list(files.get("devices/system/cpu/online", ""), where)
     if not online:
         raise FormatError(where, None, "no list of CPUs that are online, expected Linux with /sys mounted")

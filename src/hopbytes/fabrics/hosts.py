@@ -45,9 +45,8 @@ def read_node_name_map(path: str) -> dict[int, str]:
         found = MAP_LINE.fullmatch(line)
         name = (found["quoted"] or found["plain"] or "").strip() if found else ""
         if found is None or not name:
-            raise FormatError(
-                path, number, f'{line[:40]!r}, expected a GUID and a name like 0x2c90200493108 "n1"'
-            )
+            what = f'{line[:40]!r}, expected a GUID and a name like 0x2c90200493108 "n1"'
+            raise FormatError(path, number, what)
         guid = int(found["guid"], 16)
         if guid in names:
             raise FormatError(path, number, f"GUID {found['guid']} a second time, expected one name for each")
@@ -73,9 +72,8 @@ def group_hosts(
             hosts.append(Host(host, numbers, labels, not nameless))
     if not hosts:
         known = sorted({name for ports in found.values() for name, _ in ports}, key=natural_key)
-        raise FormatError(
-            "`adapters`", None, f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
-        )
+        what = f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
+        raise FormatError("`adapters`", None, what)
     return tuple(hosts)
 
 

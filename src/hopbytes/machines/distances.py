@@ -215,7 +215,7 @@ class NetworkDistance:
         return found
 
     def lowered(self) -> LoweredNetwork:
-        """Return arrays for kernels, built once. UnsupportedError for too many nodes on an irregular network."""
+        """Return arrays for kernels, built once; UnsupportedError for too many nodes without a grid."""
         if "lowered" not in self._cache:
             grid = self.network.form.kind == "grid"
             self._cache["lowered"] = self._on_grid() if grid else self._with_table()
@@ -244,11 +244,9 @@ class NetworkDistance:
         """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
-            raise UnsupportedError(
-                f"distances between {len(nodes)} nodes of an irregular network, expected at most "
-                f"{MAX_NODES_IN_TABLE}: allocate fewer nodes (`hosts`), or describe the network as torus:, "
-                "mesh: or fattree:"
-            )
+            what = f"distances between {len(nodes)} nodes of an irregular network"
+            less = "allocate fewer nodes (`hosts`), or describe the network as torus:, mesh: or fattree:"
+            raise UnsupportedError(f"{what}, expected at most {MAX_NODES_IN_TABLE}: {less}")
         hops, unrouted = hop_table(self.network.form, nodes)
         if unrouted:
             self.network.check_routed(nodes)
@@ -338,10 +336,9 @@ class RailDistance(NetworkDistance):
     def _hop_table(self) -> UInt16:
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
-            raise UnsupportedError(
-                f"distances between {len(nodes)} GPUs with rails, expected at most {MAX_NODES_IN_TABLE}: "
-                "use fewer hosts (`hosts`), or describe the machine by levels, like node:2048 gpu:8"
-            )
+            what = f"distances between {len(nodes)} GPUs with rails, expected at most {MAX_NODES_IN_TABLE}"
+            less = "use fewer hosts (`hosts`), or describe the machine by levels, like node:2048 gpu:8"
+            raise UnsupportedError(f"{what}: {less}")
         table = np.empty((len(nodes), len(nodes)), np.uint16)
         for first in range(0, len(nodes), GPU_ROWS):
             rows = slice(first, first + GPU_ROWS)

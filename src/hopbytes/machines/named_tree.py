@@ -7,13 +7,13 @@ from dataclasses import field, replace
 
 from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError, unknown_name
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.fabrics.switch_tree import SwitchTree
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.network_machine import Count, inside_spec, repeated_counts, starts_with_node
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
-from hopbytes.machines.spec_fields import FileSpec, bad, wanted_hosts
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.spec_fields import FileSpec, wanted_hosts
+from hopbytes.machines.tree import Tree, bad
 
 #: Options of the specs of such files: hosts to keep, and distances of levels.
 TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
@@ -102,11 +102,11 @@ def level_distances(kind: str, spec: FileSpec) -> dict[str, int]:
     """Return the distances of levels that a spec gives."""
     for key, value in spec.levels.items():
         if not (value.isascii() and value.isdigit() and len(value) <= 19):
-            raise FormatError("machine", None, f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
+            raise bad(f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
     return {key: int(value) for key, value in spec.levels.items()}
 
 
 def _default_distances(levels: tuple[str, ...]) -> dict[str, int]:
-    """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside."""
+    """Return the distance of each level, outermost first: 40 for nodes, 20 more for each level outside."""
     last = len(levels) - 1
     return {name: DEFAULT_DISTANCE["node"] + SWITCH_STEP * (last - i) for i, name in enumerate(levels)}

@@ -185,11 +185,8 @@ class Network:
             raise FormatError("network", None, f"{len(self.capacity)} links, expected at most {MAX_LINKS}")
         if len(self.capacity) and int(self.capacity.min()) < 0:
             link = int(self.capacity.argmin())
-            raise FormatError(
-                "network",
-                None,
-                f"capacity {int(self.capacity[link])} of {self.name_link(link)}, expected an integer > 0",
-            )
+            what = f"capacity {int(self.capacity[link])} of {self.name_link(link)}"
+            raise FormatError("network", None, f"{what}, expected an integer > 0")
 
     @property
     def n_links(self) -> int:

@@ -15,8 +15,8 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
-from hopbytes.machines.spec_fields import bad, wanted_hosts
-from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.spec_fields import wanted_hosts
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
@@ -172,18 +172,15 @@ def check_nodes(machine: NetworkMachine) -> None:
     named = [level.name for level in inside.tiers]
     whole = starts_with_node(inside)
     if set(named[whole:]) & set(NODE_NAMES):
-        raise bad(
-            f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}, expected levels "
-            "of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)",
-        )
+        what = f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}"
+        wanted = "levels of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)"
+        raise bad(f"{what}, expected {wanted}")
     if whole and inside.children[0] != machine.n_nodes:
         raise bad(f"levels for {inside.children[0]} nodes, expected the {machine.n_nodes} of the network")
     outermost = inside.tiers[whole].distance
     if machine.hop_distance < outermost:
-        raise bad(
-            f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}, "
-            "expected distances that do not shrink outwards",
-        )
+        what = f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}"
+        raise bad(f"{what}, expected distances that do not shrink outwards")
 
 
 def starts_with_node(inside: Tree) -> bool:

@@ -16,7 +16,7 @@ from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.tree import Tree, bad
 from hopbytes.text.hostlist import expand_hosts
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def file_and_hosts(kind: str, part: str) -> tuple[str, list[str]]:
     else:
         hosts = expand_hosts(names, "machine")
     if not path:
-        raise FormatError("machine", None, f"{kind}: without a file name, expected {kind}:FILE[@hosts]")
+        raise bad(f"{kind}: without a file name, expected {kind}:FILE[@hosts]")
     return path, hosts
 
 
@@ -134,7 +134,7 @@ def unlike_nodes(
         source, names = split(part)
         if len(parts) > 1 and not names:
             what = f"{kind}:{source[:60]} without hosts, expected @n[1-8] where there are several"
-            raise FormatError("machine", None, what)
+            raise bad(what)
         trees += [read(source)] * max(1, len(names))
         hosts += names
     check_names(hosts, "machine")

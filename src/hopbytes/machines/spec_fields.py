@@ -10,7 +10,7 @@ from dataclasses import field
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, shorten
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 
 #: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
@@ -18,11 +18,6 @@ AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
 DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
 #: Options about adapters that users may also give apart from the spec.
 OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_name_map`"}
-
-
-def bad(what: str) -> FormatError:
-    """Return the error about a spec."""
-    return FormatError("machine", None, what)
 
 
 class NetworkSpec:
@@ -132,7 +127,7 @@ class FileSpec:
 
 
 def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
-    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, from the right: paths may hold colons."""
+    """Take ``PATH[:key=value…][@hosts or @distance]`` apart, from the right: paths may hold colons."""
     options: dict[str, str] = {}
     per_hop: int | None = None
 

@@ -107,7 +107,8 @@ def test_a_mark_before_utf8_is_no_number(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", ": 0 rows of 0 numbers, expected a square matrix"),
+        (b"", ": an empty file"),
+        (b"# nothing\n", ": 0 rows of 0 numbers, expected a square matrix"),
         (b"0 1\n", ": 1 rows of 2 numbers"),
         (b"0 1\n1 0\n2 2\n", ":3: row 3, expected 2"),
         (b"0 1\n1 0 3\n", ":2: 3 numbers, expected 2 as above"),
@@ -116,9 +117,9 @@ def test_a_mark_before_utf8_is_no_number(tmp_path):
         (b"0 nan\n1 0\n", ":1: 'nan'"),
         (b"0 99999999999999999999\n1 0\n", ":1: '99999"),
         (b"0 9000000000000000000\n1 0\n", ":1: '9000"),
-        (b"\x7fELF\x00\x01\xff", ":1: '\\x7fELF"),
+        (b"\x7fELF\x00\x01\xff", ":1: a NUL byte"),
         (b"0 " * 5000, f":1: 5000 numbers, expected at most {MAX_PLACES}"),
-        (b"0" * 10**5, "bytes or more"),
+        (b"0" * 10**5, "a line of 100000 characters"),
         ("0 ²\n1 0\n".encode(), ":1: "),
     ],
 )
@@ -136,9 +137,9 @@ def test_faulty_files(tmp_path, content, words):
 
 def test_no_file(tmp_path):
     for path in (tmp_path / "nothing", tmp_path, "/dev/zero"):
-        with pytest.raises(FormatError, match=r"no (such )?file"):
+        with pytest.raises(FormatError, match="No such file|a directory|a device"):
             parse_machine(f"table:{path}")
-    with pytest.raises(FormatError, match=r"^a\\nb\\x00\\udcff: no such file"):
+    with pytest.raises(FormatError, match="not a file name"):
         parse_machine("table:a\nb\x00\udcff")  # one line, whatever the name
     with pytest.raises(FormatError, match="expected table:FILE"):
         parse_machine("table:")

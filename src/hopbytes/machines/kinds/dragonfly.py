@@ -24,8 +24,8 @@ from hopbytes.machines.network import (
     spread_routes,
 )
 from hopbytes.machines.network_machine import Count, NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, shortest
+from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
 
 #: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
 ARRANGEMENTS = ("absolute", "palmtree")
@@ -89,10 +89,9 @@ class GroupedSwitches(NetworkMachine):
         """Resolve the number of ports, and check the fields, for ``__post_init__``."""
         object.__setattr__(self, "ports", self.ports or self.fewest_ports)
         if self.ports < self.fewest_ports:
-            raise bad(
-                f"{self.kind}: {self.linked_switches} {self.linked} with {self.ports} global links each do "
-                f"not reach {self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
-            )
+            what = f"{self.linked_switches} {self.linked} with {self.ports} global links each do not reach"
+            wanted = f"{self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
+            raise bad(f"{self.kind}: {what} {wanted}")
         if self.arrangement not in ARRANGEMENTS:
             what = f"links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}"
             raise bad(f"{self.kind}: {what}")
@@ -294,10 +293,8 @@ class DragonflyPlus(GroupedSwitches):
         switches = self.n_groups * (self.leaves + self.spines)
         links = self.n_groups * self.spines * (2 * self.leaves + self.ports)
         if (switches + self.n_nodes) * self.n_nodes + links > MAX_TABLE:
-            raise bad(
-                f"dragonfly+: {switches} switches for {self.n_nodes} nodes, expected tables of at most "
-                f"{MAX_TABLE} entries"
-            )
+            what = f"dragonfly+: {switches} switches for {self.n_nodes} nodes"
+            raise bad(f"{what}, expected tables of at most {MAX_TABLE} entries")
 
     @classmethod
     def parse(cls, text: str) -> DragonflyPlus:

@@ -13,8 +13,8 @@ from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
 from hopbytes.machines.network_machine import Count, NetworkHierarchy, check_nodes, children_of
-from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, bad, shorten
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
 RULES = ("dmodk", "smodk", "spread")
@@ -56,10 +56,8 @@ class FatTree(NetworkHierarchy):
         object.__setattr__(self, "bandwidth", self.bandwidth or (1,) * levels)
         object.__setattr__(self, "nodes", self.nodes or self.places)
         if not levels == len(self.above) == len(self.cables) == len(self.bandwidth):
-            raise bad(
-                f"fattree: {levels} levels, up for {len(self.above)}, cables for {len(self.cables)}, "
-                f"bw for {len(self.bandwidth)}, expected one of each per level"
-            )
+            what = f"up for {len(self.above)}, cables for {len(self.cables)}, bw for {len(self.bandwidth)}"
+            raise bad(f"fattree: {levels} levels, {what}, expected one of each per level")
         if self.rule not in RULES:
             raise bad(f"fattree: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
         if not 1 <= self.nodes <= self.places <= MAX_CORES:

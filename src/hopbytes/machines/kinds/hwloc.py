@@ -12,7 +12,17 @@ from typing import NamedTuple
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree, Part, node_tree
+from hopbytes.machines.node.node_tree import (
+    ACCELERATORS,
+    DISPLAY_MAKERS,
+    MAKERS,
+    VENDORS,
+    Gpu,
+    NearAdapter,
+    NodeTree,
+    Part,
+    node_tree,
+)  # fmt: skip
 from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.documents import Element, read_xml
@@ -26,11 +36,6 @@ OPENFABRICS = ("3", "32", "48")
 RUNTIMES = {"cuda": "nvidia", "nvml": "nvidia", "rsmi": "amd", "ze": "intel", "opencl": ""}
 #: ``opencl0d1`` is device 1 of platform 0, ``ze0.1`` part 1 (a tile) of device 0.
 DEVICE = re.compile(r"(cuda|rsmi|nvml|ze|opencl)([0-9]{1,4})(?:d([0-9]{1,4})|\.([0-9]{1,4}))?", re.ASCII)
-#: PCI classes of accelerators (3-D controller, display of other kind, processing accelerator) and, for
-#: machines whose hwloc knew no runtime, makers whose display adapters compute.
-ACCELERATORS = ("0302", "0380", "1200")
-DISPLAY_MAKERS = ("nvidia", "amd")
-VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 PCI_TYPE = re.compile(r"([0-9a-f]{4})(?:\s*\[([0-9a-f]{4}):)?", re.ASCII | re.IGNORECASE)
 #: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
 KINDS = {

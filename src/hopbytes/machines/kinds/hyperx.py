@@ -22,8 +22,8 @@ from hopbytes.machines.network import (
     name_node,
 )
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, Tree, bad
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 

@@ -15,8 +15,8 @@ from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import bad, changed_fields, file_spec
-from hopbytes.machines.tree import Tree, shorten
+from hopbytes.machines.spec_fields import changed_fields, file_spec
+from hopbytes.machines.tree import Tree, bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
 
@@ -154,10 +154,8 @@ def _passing_rows(found: LinkFile) -> Int32:
 
 def _check_size(rows: int, hosts: int) -> None:
     if rows * hosts > MAX_TABLE:
-        raise UnsupportedError(
-            f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries: leave hosts "
-            "out, or use torus:, fattree:, dragonfly: or hyperx:"
-        )
+        what = f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries"
+        raise UnsupportedError(f"{what}: leave hosts out, or use torus:, fattree:, dragonfly: or hyperx:")
 
 
 def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, hosts: int) -> Int32:
@@ -294,9 +292,8 @@ def _settle(found: LinkFile, known: dict[str, str], pending: list[tuple[int, tup
     for number, vertices in pending:
         for near, far in pairwise(vertices):
             if (near, far) not in pairs:
-                raise FormatError(
-                    found.path, number, f"a route from {near!r} to {far!r}, expected a link there"
-                )
+                what = f"a route from {near!r} to {far!r}, expected a link there"
+                raise FormatError(found.path, number, what)
         ends = vertices[0], vertices[-1]
         if not hosts.issuperset(ends) or ends[0] == ends[1] or ends in found.routes:
             what = f"a route from {ends[0]!r} to {ends[1]!r}, expected each pair of different hosts once"

@@ -19,8 +19,8 @@ from hopbytes.machines.network_machine import (
     children_of,
     distance_inside,
 )
-from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined
-from hopbytes.machines.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined
+from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 RULES = ("spines", "pxn")

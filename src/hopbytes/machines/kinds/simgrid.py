@@ -18,8 +18,8 @@ from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.network import Network
 from hopbytes.machines.network_machine import AttachedHosts, NetworkMachine
-from hopbytes.machines.spec_fields import bad, file_spec
-from hopbytes.machines.tree import MAX_DISTANCE, Tree
+from hopbytes.machines.spec_fields import file_spec
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad
 
 _SIZES = "[0-9]+(?:,[0-9]+)*"
 #: What ``topo_parameters`` of a shape look like without blanks.

@@ -15,8 +15,8 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import hilbert_order, occupied
 from hopbytes.machines.network import AXES, Geometry, Network, Wiring
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import NetworkSpec, bad, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")
@@ -58,10 +58,8 @@ class Torus(NetworkMachine):
         if not self.bandwidth:
             object.__setattr__(self, "bandwidth", (1,) * len(self.sizes))
         if not len(self.sizes) == len(self.wrapped) == len(self.bandwidth) >= 1:
-            raise bad(
-                f"{len(self.sizes)} dimensions, wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}, "
-                "expected one of each per dimension",
-            )
+            what = f"wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}"
+            raise bad(f"{len(self.sizes)} dimensions, {what}, expected one of each per dimension")
         if self.order not in ORDERS:
             raise bad(f"torus: order={shorten(self.order)}, expected {' or '.join(ORDERS)}")
         if self.rule not in RULES:

@@ -16,6 +16,10 @@ from hopbytes.text.cpu_lists import MAX_PUS
 
 #: Makers of GPUs, each with a runtime that counts its own GPUs.
 MAKERS = ("nvidia", "amd", "intel")
+#: The makers by their PCI vendor, PCI classes of accelerators (3-D controller, display of other kind, processing
+#: accelerator), and makers whose display adapters compute.
+VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+ACCELERATORS, DISPLAY_MAKERS = ("0302", "0380", "1200"), ("nvidia", "amd")
 
 
 @frozen

@@ -9,7 +9,16 @@ from collections.abc import Collection, Mapping
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.node.node_tree import MAKERS, Gpu, NodeTree, node_tree, parts_from_sets
+from hopbytes.machines.node.node_tree import (
+    ACCELERATORS,
+    DISPLAY_MAKERS,
+    MAKERS,
+    VENDORS,
+    Gpu,
+    NodeTree,
+    node_tree,
+    parts_from_sets,
+)  # fmt: skip
 from hopbytes.text.cpu_lists import parse_list
 
 #: Files that say what a node is, below :data:`ROOT`. The probe (``probe.sh``) reads the same ones.
@@ -32,11 +41,6 @@ PATTERNS = (
     "class/kfd/kfd/topology/nodes/[0-9]*/properties",
 )
 ROOT = "/sys"
-#: PCI classes of accelerators, and makers whose display adapters compute.
-ACCELERATORS = ("0x0302", "0x0380", "0x1200")
-DISPLAY, DISPLAY_MAKERS = "0x0300", ("nvidia", "amd")
-VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}
-
 CPU = re.compile(
     r"devices/system/cpu/cpu([0-9]{1,5})/(?:topology/(\w+)|cache/(index[0-9]{1,2})/(\w+))", re.ASCII
 )
@@ -120,8 +124,8 @@ def _gpus(files: Mapping[str, str], usable: set[int], where: str) -> tuple[tuple
             devices.setdefault(found[1].lower(), {})[found[2]] = content.lower()
     own: dict[str, list[str]] = {maker: [] for maker in (*MAKERS, "")}
     for address, facts in sorted(devices.items()):
-        kind, maker = facts.get("class", "")[:6], VENDORS.get(facts.get("vendor", ""), "")
-        if kind in ACCELERATORS or (kind == DISPLAY and maker in DISPLAY_MAKERS):
+        kind, maker = facts.get("class", "")[2:6], VENDORS.get(facts.get("vendor", "")[2:], "")
+        if kind in ACCELERATORS or (kind == "0300" and maker in DISPLAY_MAKERS):
             own[maker].append(address)
     parts = _shown_by_driver(files)
     hidden = set(own["amd"]) - set(parts)

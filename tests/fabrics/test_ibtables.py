@@ -56,22 +56,19 @@ def test_without_tables_no_routes(tmp_path):
         follow(fabric)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.replace("0x0005 001", "0x0005 xyz"), "dump_fts.txt:5"),
-        (lambda t: t.replace("0x0005 001", "0x0005 999"), "dump_fts.txt:5 999"),
-        (lambda t: t.replace("0x0006 ", "0x0005 "), "dump_fts.txt:5 0x0005"),
-        (lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1), "dump_fts.txt:12 9 8"),
-        (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
-        (lambda t: t + t[: t.index("dumped") + 8], "'leaf1'"),
-        (
-            lambda t: t.replace("guid 0x0002c90000001000", "guid 0x0002c90000007777"),
-            "dump_fts.txt:1 0x0002c90000007777 leaf1",
-        ),
-        (lambda t: re.sub(r" guid 0x\w+ \(.*\)", "", t), "a switch without LID and GUID"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda t: t.replace("0x0005 001", "0x0005 xyz"), "dump_fts.txt:5"),
+    (lambda t: t.replace("0x0005 001", "0x0005 999"), "dump_fts.txt:5 999"),
+    (lambda t: t.replace("0x0006 ", "0x0005 "), "dump_fts.txt:5 0x0005"),
+    (lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1), "dump_fts.txt:12 9 8"),
+    (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
+    (lambda t: t + t[: t.index("dumped") + 8], "'leaf1'"),
+    (
+        lambda t: t.replace("guid 0x0002c90000001000", "guid 0x0002c90000007777"),
+        "dump_fts.txt:1 0x0002c90000007777 leaf1",
+    ),
+    (lambda t: re.sub(r" guid 0x\w+ \(.*\)", "", t), "a switch without LID and GUID"),
+])  # fmt: skip
 def test_faults_of_tables_name_the_line(tmp_path, change, message):
     folder = Path(two_level_fabric().write(tmp_path))
     table = folder / "dump_fts.txt"
@@ -122,15 +119,12 @@ def test_rows_with_one_lid_are_restored_from_their_port_guids(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: re.sub(r"portguid 0x\w+2010", "portguid 0x0000000000009999", t, count=1),
-         "0x0000000000009999"),
-        (lambda t: re.sub(r"portguid 0x\w+2010", f"portguid 0x{0xE41D2D0000002000:016x}", t, count=1),
-         "0x0005 0xe41d2d0000002000 2 1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda t: re.sub(r"portguid 0x\w+2010", "portguid 0x0000000000009999", t, count=1),
+     "0x0000000000009999"),
+    (lambda t: re.sub(r"portguid 0x\w+2010", f"portguid 0x{0xE41D2D0000002000:016x}", t, count=1),
+     "0x0005 0xe41d2d0000002000 2 1"),
+])  # fmt: skip
 def test_rows_that_cannot_be_restored_are_refused(tmp_path, change, message):
     text = two_level_fabric()
     table = written(tmp_path, text) / "dump_fts.txt"

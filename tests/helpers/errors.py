@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from hopbytes.errors import HopbytesError
 
 
 def mentions(*facts: str) -> str:
@@ -26,3 +32,11 @@ def assert_refused(done, *facts: str) -> None:
     assert done.returncode == 1, done.stderr
     assert re.fullmatch(r"hopbytes: [^\n]+\n", done.stderr), done.stderr
     assert re.match(mentions(*facts), done.stderr), done.stderr
+
+
+@contextmanager
+def one_line(said: str, error: type[Exception] = HopbytesError) -> Iterator[None]:
+    """Expect an error of one line in which a text stands."""
+    with pytest.raises(error, match=re.escape(said)) as caught:
+        yield
+    assert "\n" not in str(caught.value)

@@ -72,14 +72,10 @@ def test_cuts_follow_the_leaves(tmp_path):
     assert [int(grouping.max()) + 1 for grouping in where.groups()] == [3, 12, 24]
 
 
-@pytest.mark.parametrize(
-    ("rails", "expected"),
-    [
-        ("first", [0, 0, 0, 0, 2, 2, 2, 2]),
-        ("same", [0, 0, 1, 1, 2, 2, 3, 3]),
-        ("spread", [0, 0, 1, 1, 2, 2, 3, 3]),
-    ],
-)
+@pytest.mark.parametrize(("rails", "expected"), [
+    ("first", [0, 0, 0, 0, 2, 2, 2, 2]), ("same", [0, 0, 1, 1, 2, 2, 3, 3]),
+    ("spread", [0, 0, 1, 1, 2, 2, 3, 3]),
+])  # fmt: skip
 def test_rails(tmp_path, rails, expected):
     folder = two_level_fabric(rails=2).write(tmp_path)
     machine = parse_machine(f"ib:{folder}:rails={rails} / core:4")
@@ -192,22 +188,14 @@ def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
     assert tops[1] < tops[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ib:", "ib:PATH"),
-        ("ib:{}:rails=odd", "`rails` 'odd'"),
-        ("ib:{}:speed=3", "'speed=3' tables="),
-        ("ib:{}:rails=same:rails=same", "expected each once"),
-        ("ib:{}@1@2", "two distances"),
-        ("ib:{}:lid=999", "lid='999'"),
-        ("ib:{}:routes=fast", "routes='fast' routes=shortest routes=spread"),
-        ("ib:{}@n[7-12]", "4 6 8 n9 n10 n11"),
-        ("ib:{}:tables=x", "tables=x"),
-        ("ib:/nowhere", "cannot be read"),
-        ("ib:{} / node:2 core:2", "inside the nodes"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("ib:", "ib:PATH"), ("ib:{}:rails=odd", "`rails` 'odd'"), ("ib:{}:speed=3", "'speed=3' tables="),
+    ("ib:{}:rails=same:rails=same", "expected each once"),
+    ("ib:{}@1@2", "two distances"), ("ib:{}:lid=999", "lid='999'"),
+    ("ib:{}:routes=fast", "routes='fast' routes=shortest routes=spread"),
+    ("ib:{}@n[7-12]", "4 6 8 n9 n10 n11"), ("ib:{}:tables=x", "tables=x"), ("ib:/nowhere", "cannot be read"),
+    ("ib:{} / node:2 core:2", "inside the nodes"),
+])  # fmt: skip
 def test_faults(tmp_path, text, message):
     with pytest.raises((FormatError, UnsupportedError), match=mentions(*message.split())):
         parse_machine(text.format(two_level_fabric().write(tmp_path)))

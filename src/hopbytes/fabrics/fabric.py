@@ -49,7 +49,6 @@ class Fabric:
 
     @property
     def n_links(self) -> int:
-        """Number of directed links."""
         return len(self.link_source)
 
     def first_link(self) -> Int32:

@@ -90,7 +90,6 @@ class Survey:
     one_sided: list[int] = field(default_factory=list)
 
     def plug(self, end: End) -> None:
-        """Add one end of a cable."""
         other = self.ends.get((end.near, end.near_port))
         if other is not None and (other.far, other.far_port) != (end.far, end.far_port):
             what = f"line {other.line} leads it to port {other.far_port} of {other.far!r}"
@@ -100,7 +99,6 @@ class Survey:
         self.ends[end.near, end.near_port] = end
 
     def drop(self, keys: set[str], what: str) -> None:
-        """Leave devices out, with their cables."""
         if keys:
             self.dropped[what] = self.dropped.get(what, 0) + len(keys)
             self.devices = {key: device for key, device in self.devices.items() if key not in keys}
@@ -127,7 +125,6 @@ class Survey:
             self.fail(None, "no adapter, expected at least one (the output of ibnetdiscover)")
 
     def fail(self, line: int | None, what: str) -> NoReturn:
-        """Raise the error for a line of this file."""
         raise FormatError(self.path, line, what)
 
 

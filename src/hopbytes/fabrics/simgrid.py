@@ -149,7 +149,6 @@ class _Reader:
         return FormatError(self.platform.path, line, what)
 
     def read(self, element: Element) -> None:
-        """Read an element and, for zones, those inside."""
         tag, line = element.tag, element.line
         if tag in REFUSED:
             where = f"{self.platform.path}:{line}"
@@ -425,7 +424,6 @@ class PlatformRoutes:
         return common, one, other
 
     def _zones_around(self, point: str) -> list[str]:
-        """Names of the zones that hold a point, innermost first, the whole platform (named "") last."""
         names = [self.platform.zone_of[point]]
         while names[-1]:
             names.append(self.platform.zones[names[-1]].parent)

@@ -56,11 +56,9 @@ class TreeDistance:
         return self.costs[self.level_of_bit]
 
     def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
         return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
 
     def select(self, places: Int64) -> TreeDistance:
-        """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
             return self
         return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
@@ -89,25 +87,20 @@ class TableDistance:
 
     @property
     def largest(self) -> int:
-        """Largest distance between two places."""
         return int(self.table.max())
 
     def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
         return int(self.table[a, b])
 
     def select(self, places: Int64) -> TableDistance:
-        """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.table):
             return self
         return TableDistance(own(np.ascontiguousarray(self.table[np.ix_(places, places)])))
 
     def matrix(self) -> Int64:
-        """int64[k, k] of all distances."""
         return self.table
 
     def apart(self, a: Int64, b: Int64) -> Int64:
-        """Distances of pairs of places, broadcast against each other."""
         return self.table[a, b]
 
 
@@ -153,20 +146,17 @@ class NetworkDistance:
         return int(self._cache["largest"])
 
     def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
         width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
         if width <= self.inside_bits:
             return int(self.inside_costs[width])
         return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
 
     def select(self, places: Int64) -> Self:
-        """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
             return self
         return replace(self, labels=self.labels[places], endpoint=self.endpoint[places], _cache={})
 
     def matrix(self) -> Int64:
-        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
         places = np.arange(len(self.labels))
         return self.apart(places[:, None], places[None, :])
 
@@ -193,7 +183,6 @@ class NetworkDistance:
         return float(self._cache["tree_deviation"])
 
     def apart(self, a: Int64, b: Int64) -> Int64:
-        """Return the distances of pairs of places."""
         hops = self._hops(self.endpoint[a], self.endpoint[b])
         apart = np.maximum(hops * self.per_hop, self.least)
         widths = np.zeros(hops.shape, np.int64)

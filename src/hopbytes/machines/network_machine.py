@@ -80,7 +80,6 @@ class NetworkMachine(ComposedMachine):
 
     @property
     def hop_distance(self) -> int:
-        """Distance per hop, resolved."""
         if self.per_hop is not None:
             return self.per_hop
         inside = self.levels_inside
@@ -101,7 +100,6 @@ class NetworkMachine(ComposedMachine):
 
     @property
     def node_level(self) -> int:
-        """Index of the level ``node``."""
         return len(self.units_outside()[0])
 
     def spec(self) -> str:

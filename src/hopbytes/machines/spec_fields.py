@@ -44,7 +44,6 @@ class NetworkSpec:
             self.found[key] = value
 
     def word(self, key: str, default: str) -> str:
-        """Return the text of a field."""
         return self.found.get(key, default)
 
     def sizes(self, expected: str = "") -> tuple[int, ...]:
@@ -63,7 +62,6 @@ class NetworkSpec:
         return tuple(sizes)
 
     def number(self, key: str, default: int, least: int = 1, most: int = MAX_DISTANCE) -> int:
-        """Read the integer of a field."""
         return number_of(self.kind, key, self.found[key], least, most) if key in self.found else default
 
     def numbers(self, key: str) -> tuple[int, ...]:

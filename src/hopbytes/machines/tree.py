@@ -90,7 +90,6 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
 
 
 def _near(name: str) -> list[str]:
-    """Return the name of nodes that is spelled most like `name`, if one is near."""
     import difflib
 
     return difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)

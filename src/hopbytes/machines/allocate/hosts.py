@@ -156,7 +156,6 @@ def _counts(row: list[str]) -> bool:
 
 
 def _names(path: str, rows: list[tuple[int, list[str]]], columns: int) -> dict[str, int]:
-    """Return the names of hosts, and the line of each."""
     names: dict[str, int] = {}
     if not 0 < len(rows) <= MAX_HOSTS:
         raise FormatError(path, None, f"{len(rows)} hosts, expected 1 to {MAX_HOSTS}")

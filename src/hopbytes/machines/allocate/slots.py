@@ -149,7 +149,6 @@ def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
 
 
 def _notices(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
-    """Sentences about cores that are left over and slots that straddle units."""
     notices = []
     if used < len(cores):
         slot = f"{size} core{'s' * (size > 1)}" + (f" per {per}" if per else "")

@@ -72,7 +72,6 @@ def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequ
 
 
 def _named_nodes(machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]) -> Bool:
-    """bool[n_cores]: the cores of nodes given by name."""
     nodes = int(machine.node_of_core()[-1]) + 1
     if not hosts and machine.network() is not None:
         hosts = [f"n{node}" for node in range(nodes)]

@@ -68,7 +68,6 @@ class Coordinates:
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """Sizes: one more than the largest coordinate of each dimension."""
         return tuple(1 + max(axis) for axis in zip(*self.places, strict=True))
 
 

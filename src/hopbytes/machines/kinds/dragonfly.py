@@ -37,10 +37,7 @@ KEYS = {
 
 
 class GroupedSwitches(NetworkMachine):
-    """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+.
-
-    Subclasses are frozen dataclasses that have these fields beside those of a NetworkMachine.
-    """
+    """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+."""
 
     __slots__ = ()
     kind: ClassVar[str]
@@ -86,7 +83,6 @@ class GroupedSwitches(NetworkMachine):
         return np.split(nodes, cuts)
 
     def _check_links(self) -> None:
-        """Resolve the number of ports, and check the fields, for ``__post_init__``."""
         object.__setattr__(self, "ports", self.ports or self.fewest_ports)
         if self.ports < self.fewest_ports:
             what = f"{self.linked_switches} {self.linked} with {self.ports} global links each do not reach"
@@ -101,7 +97,6 @@ class GroupedSwitches(NetworkMachine):
         check_nodes(self)
 
     def _link_fields(self) -> str:
-        """Fields of the spec about links that differ from their defaults."""
         return changed_fields(
             ("global", self.ports, self.fewest_ports), ("links", self.arrangement, ARRANGEMENTS[0]),
             ("route", self.rule, self.rules[0]), ("bw", shortest(self.bandwidth), "1"),

@@ -91,7 +91,6 @@ class FatTree(NetworkHierarchy):
         return self.nodes
 
     def cables_per_level(self) -> list[int]:
-        """Cables between each level and the one above, in the whole tree."""
         counts, leaves, width = [], 1, 1
         for below, above, cables in zip(self.below, self.above, self.cables, strict=True):
             counts.append(self.places // leaves * width * above * cables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
@@ -12,21 +12,11 @@ from typing import NamedTuple
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.node_tree import (
-    ACCELERATORS,
-    DISPLAY_MAKERS,
-    MAKERS,
-    VENDORS,
-    Gpu,
-    NearAdapter,
-    NodeTree,
-    Part,
-    node_tree,
-)  # fmt: skip
+from hopbytes.machines.node.hardware_kinds import ACCELERATORS, DISPLAY_MAKERS, MAKERS, VENDORS
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
 from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.documents import Element, read_xml
-from hopbytes.text.lines import natural_key
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.
@@ -181,17 +171,14 @@ class _Objects:
         return int(text) if text.isdecimal() and len(text) < 10 else default
 
     def cpuset(self, element: Element, name: str) -> set[int] | None:
-        """PUs of a set among those seen so far or to come; None when the file does not say."""
         text = element.attributes.get(name)
         return None if text is None else parse_cpuset(text, self.where, element.line)
 
     def barred(self, machine: Element) -> int:
-        """How many memory nodes may not be used."""
         allowed = self.cpuset(machine, "allowed_nodeset")
         return 0 if allowed is None else sum(number not in allowed for number in self.memory if number >= 0)
 
     def usable(self, machine: Element) -> set[int]:
-        """PUs that exist, are online and may be used."""
         usable = set(self.pus)
         for name in ("cpuset", "online_cpuset", "allowed_cpuset"):
             members = self.cpuset(machine, name)
@@ -262,7 +249,10 @@ def find_gpus(
         stack.extend((child, here, device, inside) for child in reversed(list(element.named("object"))))
     found, notices = _counted(devices)
     ties = _ties(top)
-    nearest = adapters_of([gpu.device.path for gpu in found], adapters)
+    # An adapter is nearer the more objects contain it and the GPU: a PCI switch, a root complex, a package.
+    paths = [gpu.device.path for gpu in found]
+    shared = [{name: -_shared(path, own) for name, own in adapters.items() if path} for path in paths]
+    nearest = nearest_adapters(shared, adapters)
     shown = _shown(found)
     plain = len(set(shown)) == len(shown) and all(text.isdecimal() for text in shown)
     gpus = []
@@ -274,29 +264,8 @@ def find_gpus(
     return tuple(gpus), notices
 
 
-def adapters_of(paths: Sequence[Path], adapters: Mapping[str, Path]) -> list[NearAdapter | None]:
-    """Return the adapter of each GPU, given the objects that contain either; None where one is unknown.
-
-    An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
-    complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
-
-    >>> two = {"mlx5_0": (1, 2), "mlx5_1": (1, 3)}
-    >>> [near.name for near in adapters_of([(1, 3, 4), (1, 2, 5), (1, 6), (1, 7)], two) if near]
-    ['mlx5_1', 'mlx5_0', 'mlx5_0', 'mlx5_1']
-    """
-    names = sorted(adapters, key=natural_key)
-    taken = [0] * len(names)
-    found: list[NearAdapter | None] = []
-    for path in paths:
-        pairs = [zip(path, adapters[name], strict=False) for name in names]
-        shared = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], own)) for own in pairs]
-        best = min(range(len(names)), key=lambda i: (-shared[i], taken[i], i), default=None)
-        if best is None or not path:
-            found.append(None)
-            continue
-        taken[best] += 1
-        found.append(NearAdapter(names[best], best, len(names)))
-    return found
+def _shared(path: Path, other: Path) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
 
 
 def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:

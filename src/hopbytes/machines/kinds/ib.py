@@ -221,7 +221,6 @@ class InfiniBand(NetworkMachine):
 
 
 def _names_hint(hosts: tuple[Host, ...]) -> str:
-    """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
     return f"; {nameless} adapters name no host: `node_name_map` gives their hosts" if nameless else ""
 

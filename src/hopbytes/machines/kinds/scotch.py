@@ -66,7 +66,6 @@ class Target:
 
     @property
     def n_terminals(self) -> int:
-        """Number of terminals of the whole shape."""
         return math.prod(2**size if self.shape == "hypercube" else size for size in self.sizes)
 
 
@@ -132,21 +131,18 @@ class _Words:
                 yield word
 
     def word(self, what: str) -> str:
-        """Return the next word."""
         found = next(self._words, None)
         if found is None:
             raise FormatError(self.path, None, f"the file ends, expected {what}: is it cut?")
         return found
 
     def integer(self, what: str, least: int, most: int) -> int:
-        """Return the next word as an integer."""
         word = self.word(what)
         if not (word.isascii() and word.isdigit() and len(word) < 19 and least <= int(word) <= most):
             self.fail(f"{word[:40]!r}, expected {what}, an integer from {least} to {most}")
         return int(word)
 
     def rest(self) -> list[int]:
-        """Return all words that are left, as integers."""
         found = []
         for word in self._words:
             if not (word.isascii() and word.isdigit() and len(word) < 19):
@@ -155,7 +151,6 @@ class _Words:
         return found
 
     def fail(self, what: str) -> NoReturn:
-        """Raise the error for the current line."""
         raise FormatError(self.path, self.line, what)
 
 

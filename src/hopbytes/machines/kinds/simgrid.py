@@ -56,9 +56,8 @@ class Simgrid(AttachedHosts):
         platform = read_simgrid(spec.path)
         shaped = [cluster for cluster in platform.clusters.values() if cluster.topology != "FLAT"]
         if shaped and len(platform.hosts) > len(shaped[0].hosts):
-            raise UnsupportedError(
-                f"{spec.path}:{shaped[0].line}: a {shaped[0].topology} cluster beside others; keep one"
-            )
+            where = f"{spec.path}:{shaped[0].line}"
+            raise UnsupportedError(f"{where}: a {shaped[0].topology} cluster beside others; keep one")
         text, hosts = spec.text("simgrid"), platform.host_names
         around: NetworkMachine
         if shaped and shaped[0].topology != "DRAGONFLY":
@@ -118,40 +117,32 @@ class _ListedHosts(NetworkMachine):
         return list(nodes[:, None])
 
 
-def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
+def _shaped(path: str, cluster: Cluster) -> Torus | FatTree:
     """Return the network of a torus or fat-tree cluster."""
     words = cluster.parameters.replace(" ", "")
     if cluster.topology in SHAPES and not SHAPES[cluster.topology].fullmatch(words):
-        raise FormatError(
-            path, cluster.line,
-            f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE",
-        )
+        what = f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE"
+        raise FormatError(path, cluster.line, what)
+    bandwidth = cluster.bandwidth
+    machine: Torus | FatTree | None = None
     try:
-        machine = _network_of(cluster.topology, words, cluster.bandwidth)
+        if cluster.topology == "TORUS":
+            machine = Torus.parse(f"{words.replace(',', 'x')}:bw={bandwidth}")
+        elif cluster.topology == "FAT_TREE":
+            levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
+            if int(levels) != down.count("x") + 1:
+                raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
+            machine = FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
     except FormatError as error:
         raise FormatError(path, cluster.line, error.what) from None
     if machine is None:
-        raise UnsupportedError(
-            f"{path}:{cluster.line}: topology {cluster.topology[:20]} {words[:30]!r} is not read "
-            "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
-        )
+        what = f"topology {cluster.topology[:20]} {words[:30]!r} is not read"
+        known = "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
+        raise UnsupportedError(f"{path}:{cluster.line}: {what} {known}")
     if machine.n_nodes != len(cluster.hosts):
-        raise FormatError(
-            path, cluster.line, f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
-        )
+        what = f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
+        raise FormatError(path, cluster.line, what)
     return machine
-
-
-def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | None:
-    """Return the network; None of a topology that is not known. `words` fit :data:`SHAPES`."""
-    if topology == "TORUS":
-        return Torus.parse(f"{words.replace(',', 'x')}:bw={bandwidth}")
-    if topology == "FAT_TREE":
-        levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
-        if int(levels) != down.count("x") + 1:
-            raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
-        return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
-    return None
 
 
 class DragonflyCluster:
@@ -163,20 +154,21 @@ class DragonflyCluster:
     """
 
     def __init__(self, path: str, cluster: Cluster) -> None:
+        def bad(what: str) -> FormatError:
+            return FormatError(path, cluster.line, what)
+
         found = PARAMETERS.fullmatch(cluster.parameters.replace(" ", ""))
         if found is None:
-            what = f"topo_parameters {cluster.parameters[:30]!r}, expected '3,4;4,3;5,1;2' of a DRAGONFLY"
-            raise FormatError(path, cluster.line, what)
+            given = f"topo_parameters {cluster.parameters[:30]!r}"
+            raise bad(f"{given}, expected '3,4;4,3;5,1;2' of a DRAGONFLY")
         groups, self.blue, chassis, self.black, blades, self.green, nodes = map(int, found.groups())
         size = groups * chassis * blades * nodes
         if size != len(cluster.hosts):
-            what = f"{len(cluster.hosts)} hosts, expected {size} of this dragonfly"
-            raise FormatError(path, cluster.line, what)
+            raise bad(f"{len(cluster.hosts)} hosts, expected {size} of this dragonfly")
         if groups > blades:
-            what = f"{groups} groups with {blades} blades in a chassis, expected a blade for every group"
-            raise FormatError(path, cluster.line, what)
+            raise bad(f"{groups} groups with {blades} blades in a chassis, expected a blade for every group")
         if size > MAX_LISTED:
-            raise FormatError(path, cluster.line, f"{size} hosts, expected at most {MAX_LISTED}")
+            raise bad(f"{size} hosts, expected at most {MAX_LISTED}")
         self.sizes = groups, chassis, blades, nodes
         self.cluster = cluster
         self.names: list[str] = []
@@ -276,10 +268,8 @@ class ListedRoutes:
         self.platform = platform
         self.hosts = tuple(platform.hosts)
         if len(self.hosts) > MAX_LISTED:
-            raise UnsupportedError(
-                f"{platform.path}: routes between {len(self.hosts)} hosts, expected at most {MAX_LISTED}, "
-                "or a TORUS or FAT_TREE cluster"
-            )
+            what = f"routes between {len(self.hosts)} hosts, expected at most {MAX_LISTED}"
+            raise UnsupportedError(f"{platform.path}: {what}, or a TORUS or FAT_TREE cluster")
         self.routes = PlatformRoutes(platform)
         self.names: list[str] = []
         self.capacity: list[int] = []

@@ -1,7 +1,7 @@
 """GPUs of a host, how they are joined, and which CPUs and adapters are near: what makers' tools print.
 
-The node that has them comes first, then the tables of ``amd-smi`` and ``rocm-smi``, that of ``nvidia-smi topo -m``, and
-the topology files of NCCL and RCCL: what they write (NCCL_TOPO_DUMP_FILE) and what clouds publish for them.
+The node that has them comes first, then the tables of ``amd-smi`` and ``rocm-smi``, that of
+``nvidia-smi topo -m``, and the topology files of NCCL and RCCL.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.machines.node.node_tree import VENDORS, Gpu, NearAdapter, NodeTree, Part, node_tree
+from hopbytes.machines.node.hardware_kinds import VENDORS
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
 from hopbytes.text.cpu_lists import format_list, parse_cpuset, parse_list
 from hopbytes.text.documents import Element, read_xml
-from hopbytes.text.lines import natural_key
 
 #: How two devices are joined, nearest first, and what a unit of GPUs that are joined so is called.
 #: CARD: parts of one device that the driver shows as several GPUs.
@@ -79,7 +79,10 @@ def board_tree(
         groups = [inside[0] if len(inside) == 1 else _unit(kind, inside) for inside in together]
     node = Part("machine", 0, tuple(part for _, part in groups))
     found = []
-    for position, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
+    rank = {way: number for number, way in enumerate(NEARNESS)}
+    ways = [{name: rank[way] for name, way in gpu.adapters.items() if way in rank} for gpu in gpus]
+    nearest = nearest_adapters(ways, {name for gpu in gpus for name in gpu.adapters})
+    for position, (gpu, near) in enumerate(zip(gpus, nearest, strict=True)):
         own = () if shares is None else shares[position]
         pus = sorted(pu.os_index for core in own for pu in core.inside)
         found.append(Gpu(gpu.index, gpu.name, tuple(pus), near, gpu.maker))
@@ -172,22 +175,6 @@ def _joined(groups: list[Group], pairs: Sequence[tuple[int, int]]) -> list[list[
     for group in groups:
         together.setdefault(leader[min(group[0])], []).append(group)
     return list(together.values())
-
-
-def _nearest(adapters: Sequence[Mapping[str, str]]) -> list[NearAdapter | None]:
-    """Return the adapter of each GPU: the nearest one that the fewest GPUs have so far."""
-    names = sorted({name for near in adapters for name in near}, key=natural_key)
-    taken = dict.fromkeys(names, 0)
-    found: list[NearAdapter | None] = []
-    for near in adapters:
-        known = [name for name in names if near.get(name) in NEARNESS]
-        best = min(known, key=lambda name: (NEARNESS.index(near[name]), taken[name]), default=None)
-        if best is None:
-            found.append(None)
-            continue
-        taken[best] += 1
-        found.append(NearAdapter(best, names.index(best), len(names)))
-    return found
 
 
 #: Titles of the tables that are read: how two GPUs are joined, and over how many steps.
@@ -422,7 +409,6 @@ def _head(line: str) -> _Head | None:
 
 
 def _affinity(line: str, head: _Head) -> str:
-    """Return the list of CPUs in a row, empty where there is none."""
     if head.cpus < 0:
         return ""
     fields = [field.strip() for field in line.strip().split("\t")]
@@ -491,7 +477,6 @@ class _Device:
 
     @property
     def bus(self) -> str:
-        """Its PCI address."""
         return self.function.get("busid")
 
     def way(self, other: _Device) -> str:

@@ -35,6 +35,11 @@ NAMES_BY_WORTH = (
     "node", "gpu", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "nvlink", "xgmi",
     "card", "pci", "drawer", "book", "group",
 )  # fmt: skip
+#: Makers of GPUs by their PCI vendor, each with a runtime that counts its own GPUs; PCI classes of
+#: accelerators (3-D controller, other display, processing accelerator); makers whose displays compute.
+VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+MAKERS = tuple(VENDORS.values())
+ACCELERATORS, DISPLAY_MAKERS = ("0302", "0380", "1200"), ("nvidia", "amd")
 _DEPTH = {kind: depth for depth, kind in enumerate(reversed(DEFAULT_DISTANCE))}  # node is 0
 
 

@@ -13,13 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
 from hopbytes.text.cpu_lists import MAX_PUS
-
-#: Makers of GPUs, each with a runtime that counts its own GPUs.
-MAKERS = ("nvidia", "amd", "intel")
-#: The makers by their PCI vendor, PCI classes of accelerators (3-D controller, display of other kind, processing
-#: accelerator), and makers whose display adapters compute.
-VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
-ACCELERATORS, DISPLAY_MAKERS = ("0302", "0380", "1200"), ("nvidia", "amd")
+from hopbytes.text.lines import natural_key
 
 
 @frozen
@@ -60,6 +54,27 @@ class Gpu:
     def shown_as(self) -> str:
         """What the variable of its maker takes to make it visible."""
         return self.device or str(self.index)
+
+
+def nearest_adapters(
+    nearness: Sequence[Mapping[str, int]], names: Collection[str]
+) -> list[NearAdapter | None]:
+    """Return the adapter of each GPU: of those with the least number, one that the fewest GPUs have so far.
+
+    `names` are all adapters of the node; an adapter without a number is not known to be near.
+    """
+    ordered = sorted(names, key=natural_key)
+    taken = dict.fromkeys(ordered, 0)
+    found: list[NearAdapter | None] = []
+    for near in nearness:
+        known = [name for name in ordered if name in near]
+        best = min(known, key=lambda name: (near[name], taken[name]), default=None)
+        if best is None:
+            found.append(None)
+            continue
+        taken[best] += 1
+        found.append(NearAdapter(best, ordered.index(best), len(ordered)))
+    return found
 
 
 @frozen(eq=False, owns=("units", "os_pus", "logical_pus", "logical_cores"))
@@ -107,7 +122,6 @@ class NodeTree:
         return len(np.unique(self.units[self.units[:, names[0]] >= 0, names[0]])) if names else 0
 
     def facts(self) -> dict[str, int]:
-        """Return the numbers of ``pus``, ``cores``, ``packages``, ``numa`` and ``gpus``."""
         return {
             "pus": len(self.os_pus) if self.pus_known else 0,
             "cores": self.count("core"),
@@ -263,11 +277,9 @@ class NodeInventory:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return len(self.tree_of_node)
 
     def tree(self, node: int) -> NodeTree:
-        """The tree of one node, with all its numbers."""
         return self.trees[self.tree_of_node[node]]
 
     def places_per_node(self) -> Int64:

@@ -8,17 +8,8 @@ import re
 from collections.abc import Collection, Mapping
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.node.node_tree import (
-    ACCELERATORS,
-    DISPLAY_MAKERS,
-    MAKERS,
-    VENDORS,
-    Gpu,
-    NodeTree,
-    node_tree,
-    parts_from_sets,
-)  # fmt: skip
+from hopbytes.machines.node import hardware_kinds
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, node_tree, parts_from_sets
 from hopbytes.text.cpu_lists import parse_list
 
 #: Files that say what a node is, below :data:`ROOT`. The probe (``probe.sh``) reads the same ones.
@@ -101,7 +92,8 @@ def node_from_files(
                 sets["numa", int(numa[1])] = members
     for (number, _), cache in caches.items():
         kind = f"l{cache.get('level', '')}"
-        if number in online and cache.get("type") != "Instruction" and kind in DEFAULT_DISTANCE:
+        known = kind in hardware_kinds.DEFAULT_DISTANCE and cache.get("type") != "Instruction"
+        if known and number in online:
             _add(sets, kind, parse_list(cache.get("shared_cpu_list", ""), where) & online)
     numa_nodes = max(1, sum(bool(NUMA.fullmatch(path)) for path in files))
     root = parts_from_sets(sets, online)
@@ -122,10 +114,11 @@ def _gpus(files: Mapping[str, str], usable: set[int], where: str) -> tuple[tuple
         found = DEVICE.fullmatch(path)
         if found:
             devices.setdefault(found[1].lower(), {})[found[2]] = content.lower()
-    own: dict[str, list[str]] = {maker: [] for maker in (*MAKERS, "")}
+    own: dict[str, list[str]] = {maker: [] for maker in (*hardware_kinds.MAKERS, "")}
     for address, facts in sorted(devices.items()):
-        kind, maker = facts.get("class", "")[2:6], VENDORS.get(facts.get("vendor", "")[2:], "")
-        if kind in ACCELERATORS or (kind == "0300" and maker in DISPLAY_MAKERS):
+        kind, maker = facts.get("class", "")[2:6], hardware_kinds.VENDORS.get(facts.get("vendor", "")[2:], "")
+        shows = kind == "0300" and maker in hardware_kinds.DISPLAY_MAKERS
+        if shows or kind in hardware_kinds.ACCELERATORS:
             own[maker].append(address)
     parts = _shown_by_driver(files)
     hidden = set(own["amd"]) - set(parts)

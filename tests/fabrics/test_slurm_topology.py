@@ -8,7 +8,6 @@ import pytest
 
 from helpers.errors import mentions
 from helpers.machine_files import SCONTROL, SLURM, YAML, put
-from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_topology, read_slurm_yaml
 
@@ -124,15 +123,6 @@ def test_an_included_file_lies_beside_the_first_and_is_not_quoted(tmp_path):
     (tmp_path / "more.conf").write_text("Include more.conf\n")
     with pytest.raises(FormatError, match=r"more\.conf:1: "):
         read_slurm_topology(path)
-
-
-@pytest.mark.parametrize("name", ["block", "superpod", "tree_2level", "tree_3level_big"])
-@pytest.mark.shared
-def test_slurm_samples(name):
-    tree = read_slurm_topology(str(SHARED_SAMPLES / f"slurm/{name}_topology.conf")).leveled()
-    assert (
-        len(tree.hosts) == {"block": 32, "superpod": 79, "tree_2level": 400, "tree_3level_big": 10_000}[name]
-    )
 
 
 def test_slurm_yaml_says_the_same(tmp_path):

@@ -130,20 +130,23 @@ class NetworkDistance:
     def largest(self) -> int:
         """Largest distance between two places; on grids of more than 2048 nodes in use a bound of it."""
         if "largest" not in self._cache:
-            nodes = self._nodes()[0]
-            if len(nodes) <= NODES_COMPARED:
-                rows = (nodes[i : i + ROWS, None] for i in range(0, len(nodes), ROWS))
-                most = max(int(self.network.hops(some, nodes[None, :]).max()) for some in rows)
-            elif self.network.form.kind == "grid":
-                _, sizes, folds = self._grid()
-                most = int(np.minimum(sizes - 1, folds // 2).sum())
-            else:
-                most = int(self._hop_table().max())
             width = int(self.labels[0] ^ self.labels[-1]).bit_length()
             one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
-            between = max(self.least, most * self.per_hop)
-            self._cache["largest"] = int(self.inside_costs[width]) if one_node else between
+            most = int(self.inside_costs[width]) if one_node else max(self.least, self._most_apart())
+            self._cache["largest"] = most
         return int(self._cache["largest"])
+
+    def _most_apart(self) -> int:
+        nodes = self._nodes()[0]
+        if len(nodes) <= NODES_COMPARED:
+            rows = (nodes[i : i + ROWS, None] for i in range(0, len(nodes), ROWS))
+            most = max(int(self.network.hops(some, nodes[None, :]).max()) for some in rows)
+        elif self.network.form.kind == "grid":
+            _, sizes, folds = self._grid()
+            most = int(np.minimum(sizes - 1, folds // 2).sum())
+        else:
+            most = int(self._hop_table().max())
+        return most * self.per_hop
 
     def between(self, a: int, b: int) -> int:
         width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
@@ -307,16 +310,10 @@ class RailDistance(NetworkDistance):
 
     units: RailUnits | None = None
 
-    @property
-    def largest(self) -> int:
-        if "largest" not in self._cache:
-            nodes = self._nodes()[0]
-            width = int(self.labels[0] ^ self.labels[-1]).bit_length()
-            most = max(self.least if len(nodes) > 1 else 0, int(self.inside_costs[: width + 1].max()))
-            for first in range(0, len(nodes), GPU_ROWS):
-                most = max(most, int(self._hops(nodes[first : first + GPU_ROWS, None], nodes[None, :]).max()))
-            self._cache["largest"] = most
-        return int(self._cache["largest"])
+    def _most_apart(self) -> int:
+        nodes = self._nodes()[0]
+        rows = (nodes[i : i + GPU_ROWS, None] for i in range(0, len(nodes), GPU_ROWS))
+        return max(int(self._hops(some, nodes[None, :]).max()) for some in rows)
 
     def _hops(self, a: Any, b: Any) -> Int64:
         assert self.units is not None

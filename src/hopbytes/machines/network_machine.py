@@ -11,12 +11,12 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
 from hopbytes.machines.spec_fields import wanted_hosts
-from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, shorten
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, check_levels, shorten
 from hopbytes.util.computed_once import computed_once
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
@@ -135,10 +135,7 @@ class NetworkMachine(ComposedMachine):
 
     def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
         inner = {name: distance for name, distance in distances.items() if name != "hop"}
-        names = [level.name for level in self.levels[self.node_level + 1 :]]
-        for name in inner:
-            if name not in names:
-                raise unknown_name("level", name, ["hop", *names])
+        check_levels(distances, ["hop", *(level.name for level in self.levels[self.node_level + 1 :])])
         inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
         return self._replaced(distances.get("hop", self.hop_distance), inside)
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, unknown_name
+from hopbytes.errors import FormatError
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
-from hopbytes.machines.tree import Tree, bad
+from hopbytes.machines.tree import Tree, bad, check_levels
 from hopbytes.text.hostlist import expand_hosts
 
 if TYPE_CHECKING:
@@ -90,12 +90,8 @@ class NodeMachine(ComposedMachine):
 def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, int]) -> dict[str, int]:
     """Name levels by the names they have in the tree; a merged kind means the level it became."""
     known = [tier.name for tier in tree.tiers]
-    found = {}
-    for name, distance in distances.items():
-        level = name if name in known else same_as.get(name, name)
-        if level not in known:
-            raise unknown_name("level", name, known)
-        found[level] = distance
+    found = {name if name in known else same_as.get(name, name): d for name, d in distances.items()}
+    check_levels(found, known)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -207,10 +207,7 @@ class Tree(Machine):
         return _of_labels(self, labels, [(count - 1).bit_length() for count in counts])
 
     def with_distances(self, distances: Mapping[str, int]) -> Tree:
-        names = [level.name for level in self.tiers]
-        for name in distances:
-            if name not in names:
-                raise unknown_name("level", name, names)
+        check_levels(distances, [level.name for level in self.tiers])
         tiers = (replace(level, distance=distances.get(level.name, level.distance)) for level in self.tiers)
         return Tree(tuple(tiers), self.children)
 
@@ -241,6 +238,13 @@ class Tree(Machine):
                 found.append(grouping)
             bit = low - 1
         return found or [np.zeros(len(labels), np.int32)]
+
+
+def check_levels(names: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse names of levels that a machine does not have."""
+    for name in names:
+        if name not in known:
+            raise unknown_name("level", name, known)
 
 
 def bad(what: str) -> FormatError:

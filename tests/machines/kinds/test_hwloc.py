@@ -209,20 +209,6 @@ def test_real_machines(name):
     assert (machine.tree.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
 
 
-@pytest.mark.shared
-def test_no_real_machine_is_forgotten():
-    assert {path.stem for path in SHARED_HWLOC.glob("*.xml")} == set(REAL)
-
-
-@pytest.mark.shared
-def test_generations_of_a_file_agree():
-    for name in ("corona11", "lassen"):
-        old = read_hwloc(str(SHARED_HWLOC / f"v1_{name}.xml"))
-        new = read_hwloc(str(SHARED_HWLOC / f"v2_{name}_converted.xml"))
-        assert old.os_pus.tolist() == new.os_pus.tolist()
-        assert old.gpus == new.gpus
-
-
 def small(folder, inside, attributes="", version='version="2.0"'):
     path = folder / "small.xml"
     machine = f'<object type="Machine" os_index="0" {attributes}>{inside}</object>'

@@ -173,21 +173,6 @@ def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
     assert found.mapping.links.max_congestion <= found.in_order.links.max_congestion
 
 
-@pytest.mark.shared
-def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
-    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw"
-    tables = ":tables=dump_fts_dfsssp.txt.gz"
-    hosts = parse_machine(spec + tables).hosts
-    names = [host.name for host in hosts if len(host.adapters) == 4 and host.named]
-    graph = hb.read("alltoall:128")
-    tops = []
-    for routes in (tables, ":routes=spread"):
-        where = hb.allocate(f"{spec}{routes} / core:4", rails="same", hosts=",".join(names[:32]))
-        mapping = hb.Mapping(np.arange(128, dtype=np.int32), where)
-        tops.append(hb.evaluate(graph, mapping, random_seeds=1).mapping.links.max_congestion)
-    assert tops[1] < tops[0]
-
-
 @pytest.mark.parametrize(("text", "message"), [
     ("ib:", "ib:PATH"), ("ib:{}:rails=odd", "`rails` 'odd'"), ("ib:{}:speed=3", "'speed=3' tables="),
     ("ib:{}:rails=same:rails=same", "expected each once"),
@@ -199,18 +184,6 @@ def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
 def test_faults(tmp_path, text, message):
     with pytest.raises((FormatError, UnsupportedError), match=mentions(*message.split())):
         parse_machine(text.format(two_level_fabric().write(tmp_path)))
-
-
-@pytest.mark.shared
-def test_real_fabrics_load():
-    ndr = hb.allocate(
-        f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz:rails=spread / core:8"
-    )
-    assert ndr.k == 193 * 8
-    facts = ndr.machine.network().describe()
-    assert (facts["diameter"], facts["unrouted_pairs"], facts["links"]) == (4, 0, 2148)
-    assert facts["capacities"] == {"50000000000": 2148}  # 4 lanes of NDR
-    assert sum(not host.named for host in ndr.machine.hosts) == 69 + 3  # three call themselves localhost
 
 
 def test_hosts_of_a_job(tmp_path):
@@ -361,22 +334,3 @@ def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
     again = hb.read(tmp_path / "m.json")
     assert sent_through(again.where) == list(range(8))
     assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
-
-
-@pytest.mark.shared
-def test_sixteen_hosts_of_a_real_fabric_use_all_their_rails():
-    """The figures of the same hosts inside the spec; a login node of the fabric has one adapter."""
-    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
-    everyone = parse_machine(spec).hosts
-    jobs = ",".join([host.name for host in everyone if len(host.adapters) == 4 and host.named][:16])
-    graph = hb.read("alltoall:64:groups=8")
-    found = []
-    for where in (
-        hb.allocate(f"{spec} / core:4", rails="same", hosts=jobs),
-        hb.allocate(f"{spec}:rails=same:hosts={jobs} / core:4"),
-    ):
-        mapping = hb.Mapping(np.arange(64, dtype=np.int32), where)
-        links = hb.evaluate(graph, mapping, baselines=False).mapping.links
-        found.append((links.max_congestion, links.used_links))
-    assert found[0] == found[1]
-    assert found[0][1] > 300

@@ -14,7 +14,6 @@ from helpers.strategies import check_groupings
 from hopbytes import _core
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.kinds.links import Links
 from hopbytes.machines.spec import parse_machine
 from reference import routes_reference as twin
 
@@ -148,23 +147,3 @@ def test_shortest_tables_are_those_of_the_twin(data):
 def test_faults_name_the_line(tmp_path, text, said):
     with one_line(said):
         load(tmp_path, text)
-
-
-def test_what_a_file_says_is_compared_once_however_often_a_machine_is_looked_up(tmp_path, monkeypatch):
-    """Sorting the routes of 200 hosts took most of the time of `evaluate`, which did so 160 times."""
-    hosts, routes = [f"h{number}" for number in range(6)], []
-    for a in hosts:
-        routes += [f"route {a} s {b}" for b in hosts if a != b]
-    text = f"host {' '.join(hosts)}\nswitch s\n" + "".join(f"link {a} s\n" for a in hosts)
-    (tmp_path / "net").write_text(text + "\n".join(routes) + "\n")
-    looked, identity = [0], Links._identity
-
-    def counted(self):
-        looked[0] += 1
-        return identity(self)
-
-    monkeypatch.setattr(Links, "_identity", counted)
-    where = hb.allocate(f"links:{tmp_path}/net / core:2")
-    graph = hb.read("stencil:4x3")
-    hb.evaluate(graph, hb.map_tasks(graph, where, "fast", objective="max_congestion"))
-    assert 1 <= looked[0] <= 6

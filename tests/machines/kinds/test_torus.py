@@ -12,15 +12,22 @@ from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.spec import parse_machine
 
 
-def test_dimensions_are_corrected_in_order():
-    found = link_names(parse_machine("torus:4x5"), 0, 1 * 5 + 3)
-    assert found == ["r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)"]
+@pytest.mark.parametrize(("spec", "source", "target", "links"), [
+    ("torus:4x5", 0, 8, ["r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)"]),
+    ("torus:4", 3, 1, ["r3 -> r0 (x+)", "r0 -> r1 (x+)"]),  # half way round: in positive direction
+    ("torus:4", 1, 0, ["r1 -> r0 (x-)"]), ("mesh:4", 3, 1, ["r3 -> r2 (x-)", "r2 -> r1 (x-)"]),
+])  # fmt: skip
+def test_routes_correct_the_dimensions_in_order(spec, source, target, links):
+    assert link_names(parse_machine(spec), source, target) == links
 
 
-def test_half_way_round_goes_in_positive_direction():
-    machine = parse_machine("torus:4")
-    assert link_names(machine, 3, 1) == ["r3 -> r0 (x+)", "r0 -> r1 (x+)"]
-    assert link_names(machine, 1, 0) == ["r1 -> r0 (x-)"]
+@pytest.mark.parametrize(("text", "distance", "spec"), [
+    ("torus:4x4@10:nodes=2 / core:2@1", None, "torus:4x4:nodes=2@10 / core:2@1"),
+    ("torus:4x4 / package:2 core:2", None, "torus:4x4@100 / package:2@10 core:2@1"),
+    ("torus:4x4 / package:2 core:2", "hop=7,package=3", "torus:4x4@7 / package:2@3 core:2@1"),
+])  # fmt: skip
+def test_distances_of_specs(text, distance, spec):
+    assert hb.allocate(text, distance=distance).machine.spec() == spec
 
 
 def test_adaptive_routes_divide_at_every_router():
@@ -45,9 +52,7 @@ def test_adaptive_routes_go_both_ways_round_where_those_are_as_long():
 
 
 def test_a_mesh_has_no_way_round():
-    machine = parse_machine("mesh:4")
-    assert link_names(machine, 3, 0) == ["r3 -> r2 (x-)", "r2 -> r1 (x-)", "r1 -> r0 (x-)"]
-    network = machine.network()
+    network = parse_machine("mesh:4").network()
     assert int(np.count_nonzero(network.capacity)) == 6
     assert (network.describe()["diameter"], network.describe()["mean_distance"]) == (3, 20 / 12)
 
@@ -84,20 +89,12 @@ def test_capacities_per_dimension_and_their_prices():
     assert prices.reshape(-1, 4)[0].tolist() == [2, 2, 3, 3]
 
 
-def test_distance_may_stand_before_the_keys():
-    assert parse_machine("torus:4x4@10:nodes=2 / core:2@1").spec() == "torus:4x4:nodes=2@10 / core:2@1"
-
-
 def test_largest_distance_of_many_nodes_is_a_bound():
     for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
         where = hb.allocate(spec)
         assert where.distance.largest == most
         corner = where.machine.network().hops(0, np.arange(where.k))
         assert corner.max() * where.machine.hop_distance <= most
-
-
-def test_omitted_distances_grow_by_ten():
-    assert parse_machine("torus:4x4 / package:2 core:2").spec() == "torus:4x4@100 / package:2@10 core:2@1"
 
 
 def test_unequal_nodes():
@@ -107,11 +104,6 @@ def test_unequal_nodes():
     two = parse_machine("torus:2 / package:2 core:[1,2]")
     assert two.node_of_core().tolist() == [0, 0, 0, 1, 1, 1]
     assert parse_machine("torus:2 / package:2 core:[1,2,3,4]").n_cores == 10
-
-
-def test_other_distances():
-    machine = hb.allocate("torus:4x4 / package:2 core:2", distance="hop=7,package=3").machine
-    assert machine.spec() == "torus:4x4@7 / package:2@3 core:2@1"
 
 
 def test_the_longest_side_of_the_box_is_cut():

@@ -23,19 +23,6 @@ def test_no_job_outside_any():
     assert find_job({"HOME": "/"}) is None
 
 
-def test_slurm():
-    job = find_job({
-        "SLURM_JOB_NODELIST": "n[001-003],gpu1", "SLURM_JOB_CPUS_PER_NODE": "72(x3),36",
-        "SLURM_TASKS_PER_NODE": "2(x3),1", "SLURM_NTASKS": "7", "SLURM_CPUS_PER_TASK": "4",
-    })  # fmt: skip
-    assert job == JobInfo("Slurm", ("n001", "n002", "n003", "gpu1"), (72, 72, 72, 36), (2, 2, 2, 1), 4)
-
-
-def test_slurm_fills_in_tasks_nobody_asked_for():
-    job = find_job({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "72(x2)"})
-    assert job == JobInfo("Slurm", ("a", "b"))
-
-
 def test_pbs_counts_lines(tmp_path):
     path = tmp_path / "nodes"
     path.write_text("n2.cluster\nn2.cluster\nn1.cluster\n")
@@ -382,6 +369,11 @@ ENVIRONMENTS = {
         FOUR | {"SLURM_NTASKS": "6", "SLURM_TASKS_PER_NODE": "2(x2),1(x2)", "SLURM_STEP_NODELIST": "n[1-4]",
                 "SLURM_STEP_NUM_NODES": "4", "SLURM_STEP_TASKS_PER_NODE": "2(x2),1(x2)"},
         JobInfo("Slurm", HOSTS, (32,) * 4, (2, 2, 1, 1)),
+    ),
+    "ranges and counts": (
+        {"SLURM_JOB_NODELIST": "n[001-003],gpu1", "SLURM_JOB_CPUS_PER_NODE": "72(x3),36", "SLURM_NTASKS": "7",
+         "SLURM_TASKS_PER_NODE": "2(x3),1", "SLURM_CPUS_PER_TASK": "4"},
+        JobInfo("Slurm", ("n001", "n002", "n003", "gpu1"), (72, 72, 72, 36), (2, 2, 2, 1), 4),
     ),
     "the older name of the list": ({"SLURM_NODELIST": "a,b"}, JobInfo("Slurm", ("a", "b"))),
 }  # fmt: skip

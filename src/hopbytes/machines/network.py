@@ -155,6 +155,18 @@ def spread_routes(
     return RouteForm("spread", numbers, distance_table(tail, head, rows, endpoints), first, head, split=True)
 
 
+def listed_routes(endpoints: int, sources: Int64, targets: Int64, lengths: Int64, links: Int64) -> RouteForm:
+    """Return given routes, one for each pair of a source and a target; their links follow each other."""
+    order = np.lexsort((targets, sources))
+    before = (np.cumsum(lengths) - lengths)[order]
+    lengths = lengths[order]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
+    first = np.searchsorted(sources[order], np.arange(endpoints + 1))
+    numbers = np.concatenate([[endpoints], first, starts]).astype(np.int64)
+    return RouteForm("listed", numbers, links.astype(np.int32), targets[order].astype(np.int32))
+
+
 @frozen(eq=False, owns=("capacity",))
 class Network:
     """Directed links between endpoints and switches, and the route of every flow.

@@ -13,7 +13,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
-from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
+from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import changed_fields, file_spec
 from hopbytes.machines.tree import Tree, bad, shorten
@@ -182,15 +182,11 @@ def _given(found: LinkFile, number: dict[str, int]) -> RouteForm:
     first_link: dict[tuple[str, str], int] = {}
     for link, (near, far, _) in enumerate(found.links):
         first_link.setdefault((near, far), link)
-    pairs = sorted(((number[start], number[end]), route) for (start, end), route in found.routes.items())
-    sources = np.array([pair[0] for pair, _ in pairs], np.int64)
-    targets = np.array([pair[1] for pair, _ in pairs], np.int32)
-    steps = [[first_link[step] for step in pairwise(route)] for _, route in pairs]
-    hosts = len(found.hosts)
-    starts = np.searchsorted(sources, np.arange(hosts + 1))
-    lengths = np.cumsum([0, *map(len, steps)])
-    numbers = np.concatenate([[hosts], starts, lengths]).astype(np.int64)
-    return RouteForm("listed", numbers, np.array(list(chain.from_iterable(steps)), np.int32), targets)
+    ends = np.array([(number[start], number[end]) for start, end in found.routes], np.int64)
+    steps = [[first_link[step] for step in pairwise(route)] for route in found.routes.values()]
+    lengths = np.array([len(route) for route in steps], np.int64)
+    links = np.array(list(chain.from_iterable(steps)), np.int64)
+    return listed_routes(len(found.hosts), ends[:, 0], ends[:, 1], lengths, links)
 
 
 @dataclass(slots=True)

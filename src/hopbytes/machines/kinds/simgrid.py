@@ -16,7 +16,7 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.network import Network
+from hopbytes.machines.network import Network, listed_routes
 from hopbytes.machines.network_machine import AttachedHosts, NetworkMachine
 from hopbytes.machines.spec_fields import file_spec
 from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad
@@ -191,12 +191,10 @@ class DragonflyCluster:
         blue = self._all_to_all((), groups, "group", "", self.blue)
         rows = [self._routes(host, np.array(own, np.int64), green, black, blue) for host in range(len(hosts))]
         links = np.concatenate(rows)
-        lengths = (links >= 0).sum(axis=1)
-        pairs = np.arange(len(hosts) + 1, dtype=np.int64) * len(hosts)
-        targets = np.tile(np.arange(len(hosts), dtype=np.int64), len(hosts))
-        starts, switches = np.concatenate([[0], np.cumsum(lengths)]), groups * chassis * blades
-        flat = links[links >= 0]
-        return _listed_network(pairs, starts, flat, targets, hosts, self.names, self.capacity, switches)
+        count = np.arange(len(hosts))
+        sources, targets = np.repeat(count, len(hosts)), np.tile(count, len(hosts))
+        form = listed_routes(len(hosts), sources, targets, (links >= 0).sum(axis=1), links[links >= 0])
+        return _network(form, hosts, self.names, self.capacity, groups * chassis * blades)
 
     def _link(self, name: str, cables: int) -> int:
         self.names.append(name)
@@ -344,7 +342,7 @@ class ListedRoutes:
 
     def network(self) -> Network:
         """Return the network with a listed route for every pair that has one."""
-        rows_of: list[list[tuple[Int64, Int64, Int64]]] = [[] for _ in self.hosts]  # targets, lengths, links
+        rows: list[tuple[Int64, Int64, Int64, Int64]] = []  # sources, targets, lengths, links
         for unit in self.units:
             for other in self.units:
                 between = self._between(unit, other)
@@ -356,29 +354,20 @@ class ListedRoutes:
                     head = np.array([*unit.up[rank : rank + 1], *between], np.int64)
                     links = np.hstack([np.broadcast_to(head, (len(targets), len(head))), down])
                     lengths = np.full(len(targets), links.shape[1])
-                    rows_of[host].append((targets, lengths, links.reshape(-1)))
-        counts = np.array([sum(len(row[0]) for row in rows) for rows in rows_of], np.int64)
+                    rows.append((np.full(len(targets), host), targets, lengths, links.reshape(-1)))
         none = np.empty(0, np.int64)
-        targets, lengths, links = (
-            np.concatenate([none, *(row[part] for rows in rows_of for row in rows)]) for part in range(3)
+        sources, targets, lengths, links = (
+            np.concatenate([none, *(row[part] for row in rows)]) for part in range(4)
         )
-        # Targets ascend in every row: a host that is a gateway stands between those of its cluster.
-        source = np.repeat(np.arange(len(self.hosts)), counts)
-        order = np.lexsort((targets, source))
-        before = (np.cumsum(lengths) - lengths)[order]
-        targets, lengths = targets[order], lengths[order]
-        pairs, starts = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(lengths)])
-        links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
+        form = listed_routes(len(self.hosts), sources, targets, lengths, links)
         switches = sum(bool(zone.up) for zone in self.platform.zones.values())
-        return _listed_network(pairs, starts, links, targets, self.hosts, self.names, self.capacity, switches)
+        return _network(form, self.hosts, self.names, self.capacity, switches)
 
 
-def _listed_network(
-    pairs: Int64, starts: Int64, links: Int64, targets: Int64, hosts: tuple[str, ...], names: list[str],
-    capacity: list[int], switches: int,
+def _network(
+    form: RouteForm, hosts: tuple[str, ...], names: list[str], capacity: list[int], switches: int
 ) -> Network:
-    numbers = np.concatenate([[len(hosts)], pairs, starts]).astype(np.int64)
     return Network(
-        RouteForm("listed", numbers, links.astype(np.int32), targets.astype(np.int32)), len(hosts), switches,
-        np.array(capacity, np.int64), "bytes/s", tuple(names).__getitem__, hosts.__getitem__,
+        form, len(hosts), switches, np.array(capacity, np.int64), "bytes/s", tuple(names).__getitem__,
+        hosts.__getitem__,
     )

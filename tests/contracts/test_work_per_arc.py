@@ -94,7 +94,7 @@ def test_irregular_graphs_in_64_blocks_take_most_of_it(preset: str, make):
     ("fast", "24x24"), ("fast", "48x48"), ("fast", "12x12x12"), ("eco", "24x24"), ("eco", "10x10x10"),
 ])  # fmt: skip
 def test_one_task_per_slot_of_a_torus_takes_no_more_either(preset: str, sides: str):
-    """The number of halvings grows with the logarithm of the tasks, annealing with the defects that are left."""
+    """Halvings grow with the logarithm of the tasks, annealing with the defects that are left."""
     graph = hb.read(f"stencil:{sides}")
     mapping = hb.map_tasks(graph, hb.allocate(f"torus:{sides}"), preset, threads=1, seed=1)
     arcs = len(graph.symmetric().targets)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions
 from helpers.paths import EXAMPLES, ROOT, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Level
@@ -73,6 +73,15 @@ def test_groups_merge_levels_of_equal_distance_and_leave_out_what_does_not_split
     ("core:2:lat=-1", "lat=-1.0 of core"), ("core:2:bw=1:bw=2", "each once"),
     ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N"),
     (" ".join(f"l{i}:1" for i in range(65)), "65 levels"),
+    ("node:4:rails gpu:8", "expected them at gpu"), ("gpu:8:rails", "hosts right above"),
+    ("node:4 package:2 gpu:4:rails", "hosts right above"),
+    ("node:4@11 gpu:8:rails", "distance 11"), ("node:4@0 gpu:8:rails", "distance 0"),
+    ("rack:2@40 node:4 gpu:8:rails", "distance above the hosts"),
+    ("a:2 b:2 node:4 gpu:2:rails", "'a b'"),
+    ("domain:2 pod:2 node:2 gpu:2:rails", "'domain pod'"),
+    ("node:4 gpu:[2,2,2,3]:rails", "unequal counts"), ("node:4:rails gpu:8:rails", "expected them at gpu"),
+    ("node:4 gpu:8:rails:rails", "'rails'"), ("node:4 gpu:8:rails=8", "'rails=8'"),
+    ("node:99999 gpu:99:rails", "tables"),
     ("trea:foo", "did you mean tree"), ("zzz:foo", "'zzz' is not a machine kind (known: "),
     ("ñ:2", "level name"),
 ])  # fmt: skip
@@ -172,22 +181,6 @@ def test_hosts_of_a_file_may_be_inside():
     where = hb.allocate(f"node:3 gpu:{len(gpus)}:rails / hwloc:{file}")
     assert where.machine.network() is not None
     assert len(set(where.node_of_pe.tolist())) == 3
-
-
-@pytest.mark.parametrize(("levels", "what"), [
-    ("node:4:rails gpu:8", "expected them at gpu"), ("gpu:8:rails", "hosts right above"),
-    ("node:4 package:2 gpu:4:rails", "hosts right above"),
-    ("node:4@11 gpu:8:rails", "distance 11"), ("node:4@0 gpu:8:rails", "distance 0"),
-    ("rack:2@40 node:4 gpu:8:rails", "distance above the hosts"),
-    ("a:2 b:2 node:4 gpu:2:rails", "'a b'"),
-    ("domain:2 pod:2 node:2 gpu:2:rails", "'domain pod'"),
-    ("node:4 gpu:[2,2,2,3]:rails", "unequal counts"), ("node:4:rails gpu:8:rails", "expected them at gpu"),
-    ("node:4 gpu:8:rails:rails", "'rails'"), ("node:4 gpu:8:rails=8", "'rails=8'"),
-    ("node:99999 gpu:99:rails", "tables"),
-])  # fmt: skip
-def test_other_levels_are_refused_in_one_line(levels, what):
-    with one_line(what, FormatError):
-        parse_machine(levels)
 
 
 #: Samples that alone are nothing, and what is said instead of a list of formats.

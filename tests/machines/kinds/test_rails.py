@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions
 from helpers.machines import link_names
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
@@ -88,19 +88,6 @@ def test_hosts_are_hosts_and_slots_are_gpus():
         assert "a1" in text, name
         assert "a3" in text, name
         assert "a2" not in text, name
-
-
-@pytest.mark.parametrize(("spec", "word"), [
-    ("rails:32", "HOSTSxRAILS"), ("rails:2x2x2", "HOSTSxRAILS"), ("rails:0x8", "integers >= 1"),
-    ("rails:4x2:domain=5", "at most the 4 hosts"), ("rails:8x2:domain=4:pod=6", "multiple of domain=4"),
-    ("rails:4x2:spines=0", "route=pxn"), ("rails:4x2:spines=0:route=pxn:pod=2", "single pod"),
-    ("rails:4x2:route=ring", "spines, pxn"), ("rails:4x2 / core:8", "gpu:2"), ("rails:4x2 / gpu:4", "gpu:2"),
-    ("rails:4x2:bw=1x2", "one number or three"), ("rails:4x2:bw=0", "bw='0'"), ("rails:4096x8", "tables"),
-    ("rails:4x2:leaves=3", "leaves=3"), ("rails:4x2@20000", "per hop"),
-])  # fmt: skip
-def test_bad_specs_are_one_line(spec, word):
-    with one_line(word):
-        parse_machine(spec)
 
 
 @pytest.mark.parametrize("spec", [

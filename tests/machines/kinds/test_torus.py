@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import one_line
 from helpers.machines import link_names, shares
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.spec import parse_machine
@@ -113,23 +112,6 @@ def test_the_longest_side_of_the_box_is_cut():
     # y = 7, 0, 1, 2 is a box of length 4 on the ring, not one of length 8.
     assert [part.tolist() for part in torus.split_nodes(np.array([0, 1, 2, 7]))] == [[0, 7], [1, 2]]
     assert [len(part) for part in torus.split_nodes(np.arange(32))] == [16, 16]
-
-
-@pytest.mark.parametrize(("text", "said"), [
-    ("torus:", "expected integers >= 1"), ("torus:4x0", "expected integers >= 1"),
-    ("torus:4xx", "expected integers"), ("torus:4:nodes=0", "nodes='0'"), ("torus:4:bw=0", "bw='0'"),
-    ("torus:4:wrap=2", "wrap='2'"), ("torus:4:color=1", "'color=1'"), ("torus:4@x", "'@x'"),
-    ("torus:4@1@2", "expected one integer"), ("torus:4@1:nodes=2@3", "'@3'"),
-    ("torus:9999x9999x9999", "16777216 in all"), ("mesh:4:wrap=1", "'wrap=1'"),
-    ("torus:4@1 / core:2@5", "below 5 of core"),
-    ("torus:4 / node:2 core:2", "a level 'node' inside the nodes"),
-    ("torus:4 / core:[1,2]", "lists 2 counts"), ("torus:4 / torus:4", "expected a tree"),
-    ("table:x / core:2", "x"), ("torus:4x4:bw=1x2x3", "bw='1x2x3'"),
-    ("torus:4 / core:2 / core:2", "inside its nodes already"),
-])  # fmt: skip
-def test_faults_are_one_line(text, said):
-    with one_line(said):
-        parse_machine(text)
 
 
 def test_far_apart_capacities_are_compared_within_their_stated_error():

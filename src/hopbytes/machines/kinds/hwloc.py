@@ -196,6 +196,9 @@ class _Number(NamedTuple):
     part: int = -1
     platform: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.device}.{self.part}" if self.part >= 0 else f"{self.device}"
+
 
 @dataclass
 class _Device:
@@ -260,7 +263,8 @@ def find_gpus(
         near = tuple(sorted(_nearest(gpu, packages, ties, len(usable))))
         index = int(shown[position]) if plain else position
         number = "" if shown[position] == str(index) else shown[position]
-        gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, number))
+        name = f"{gpu.runtime}{gpu.number}" if gpu.runtime else gpu.device.bus
+        gpus.append(Gpu(index, name, near, adapter, gpu.device.maker, number))
     return tuple(gpus), notices
 
 
@@ -352,11 +356,6 @@ def _computes(device: _Device, named: list[_Device]) -> bool:
     return device not in named and (device.kind in ACCELERATORS or shows)
 
 
-def _name(gpu: _Found) -> str:
-    part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
-    return f"{gpu.runtime}{gpu.number.device}{part}" if gpu.runtime else gpu.device.bus
-
-
 def _shown(found: list[_Found]) -> list[str]:
     """Return what the variable of its maker takes for each GPU.
 
@@ -365,8 +364,7 @@ def _shown(found: list[_Found]) -> list[str]:
     shown: list[str] = []
     for index, gpu in enumerate(found):
         before = sum(other.device.maker == gpu.device.maker for other in found[:index])
-        part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
-        shown.append(f"{before}" if gpu.runtime == "opencl" else f"{gpu.number.device}{part}")
+        shown.append(str(before if gpu.runtime == "opencl" else gpu.number))
     return shown
 
 

@@ -264,8 +264,6 @@ def _tree(path: str, found: Places) -> SwitchTree:
     return tree
 
 
-
-
 @machines.register("labels")
 class NodeLabels(NamedTree):
     """Nodes below the units that a cluster manager names for each of them: ``labels:nodes.json``.

@@ -68,27 +68,6 @@ class CapacityClasses(NamedTuple):
     start: tuple[int, ...]
 
 
-def capacity_classes(capacity: Int64) -> CapacityClasses:
-    """Group links by capacity, int64[links]; O(links log links), links of capacity 0 are left out."""
-    if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
-        return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
-    order = np.argsort(capacity, kind="stable")
-    order = order[np.searchsorted(capacity[order], 1) :]
-    values, first = np.unique(capacity[order], return_index=True)
-    return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
-
-
-def link_prices(found: CapacityClasses, n_links: int) -> tuple[Int64 | None, int]:
-    """Return integers per link for searches, see :meth:`hopbytes.machines.network.Network.prices`."""
-    if len(found.values) < 2 or found.links is None:
-        return None, found.values[0] if found.values else 1
-    chosen = prices_of(found.values)
-    prices = np.zeros(n_links, np.int64)
-    prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
-    prices.setflags(write=False)
-    return prices, chosen[0] * found.values[0]
-
-
 def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
     """Return integers in the ratio of 1 / capacity, as small as they can be.
 
@@ -249,6 +228,7 @@ class Network:
             raise IndexError(f"{found}, expected 0 to {self.n_endpoints - 1}")
         return np.ascontiguousarray(wide, dtype=np.int32).reshape(-1)
 
+    @computed_once(4)
     def prices(self) -> tuple[Int64 | None, int]:
         """Return what makes loads of links with different capacities comparable in integers, for searches.
 
@@ -257,11 +237,25 @@ class Network:
         beyond where capacities differ by a factor of more than 2**20. Mappings are
         judged by exact fractions all the same, see :func:`hopbytes.cost.objectives.link_sums.traffic`.
         """
-        return _prices(self)
+        found = self.capacity_classes()
+        if len(found.values) < 2 or found.links is None:
+            return None, found.values[0] if found.values else 1
+        chosen = prices_of(found.values)
+        prices = np.zeros(self.n_links, np.int64)
+        prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
+        prices.setflags(write=False)
+        return prices, chosen[0] * found.values[0]
 
+    @computed_once(4)
     def capacity_classes(self) -> CapacityClasses:
-        """Return the links grouped by capacity, those of capacity 0 left out."""
-        return _capacity_classes(self)
+        """Return the links grouped by capacity, those of capacity 0 left out; O(links log links)."""
+        capacity = self.capacity
+        if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
+            return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
+        order = np.argsort(capacity, kind="stable")
+        order = order[np.searchsorted(capacity[order], 1) :]
+        values, first = np.unique(capacity[order], return_index=True)
+        return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
 
     def describe(self) -> dict[str, Any]:
         """Return what there is: endpoints, switches, links, capacities, diameter, mean distance.
@@ -310,13 +304,3 @@ class Network:
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (`hosts`, `exclude`) or give a network on which they are linked"
         )
-
-
-@computed_once(4)
-def _capacity_classes(network: Network) -> CapacityClasses:
-    return capacity_classes(network.capacity)
-
-
-@computed_once(4)
-def _prices(network: Network) -> tuple[Int64 | None, int]:
-    return link_prices(_capacity_classes(network), network.n_links)

@@ -95,8 +95,14 @@ class NetworkMachine(ComposedMachine):
         return self._replaced(self.hop_distance, self.levels_inside)
 
     @property
+    @computed_once(16)
     def topology(self) -> Tree:
-        return _whole_tree(self)
+        outside, counts = self.units_outside()
+        node, inside = Level("node", self.node_distance()), self.levels_inside
+        if inside is None:
+            return Tree((*outside, node), counts)
+        tiers = inside.tiers[starts_with_node(inside) :]
+        return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, self.n_nodes)))
 
     @property
     def node_level(self) -> int:
@@ -106,8 +112,13 @@ class NetworkMachine(ComposedMachine):
         text = f"{self.network_spec()}@{self.hop_distance}"
         return text if self.inside is None else f"{text} / {inside_spec(self.inside)}"
 
+    @computed_once(16)
     def distance(self) -> NetworkDistance | TreeDistance:
-        return _distance(self)
+        lowered, bits = distance_inside(self)
+        network, endpoints = self.network(), self.network_use.endpoint_of_core()
+        return NetworkDistance(
+            network, lowered.labels, lowered.bit_costs, bits, endpoints, self.hop_distance
+        )
 
     def split(self, cores: Int64) -> list[Int64]:
         node = self.node_of_core()[cores]
@@ -201,24 +212,6 @@ def inside_spec(inside: Tree) -> str:
     """Return the spec of what is inside nodes, without the level that stands for all of them."""
     levels = inside.spec().split(" ")
     return " ".join(levels[1:] if starts_with_node(inside) else levels)
-
-
-@computed_once(16)
-def _whole_tree(machine: NetworkMachine) -> Tree:
-    outside, counts = machine.units_outside()
-    node, inside = Level("node", machine.node_distance()), machine.levels_inside
-    if inside is None:
-        return Tree((*outside, node), counts)
-    tiers = inside.tiers[starts_with_node(inside) :]
-    return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, machine.n_nodes)))
-
-
-@computed_once(16)
-def _distance(machine: NetworkMachine) -> NetworkDistance:
-    lowered, bits = distance_inside(machine)
-    endpoints = machine.network_use.endpoint_of_core()
-    network, per_hop = machine.network(), machine.hop_distance
-    return NetworkDistance(network, lowered.labels, lowered.bit_costs, bits, endpoints, per_hop)
 
 
 def distance_inside(machine: NetworkMachine) -> tuple[TreeDistance, int]:

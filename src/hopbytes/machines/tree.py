@@ -192,8 +192,18 @@ class Tree(Machine):
             units = np.repeat(units, _counts(self, inner, len(units)))
         return units
 
+    @computed_once(16)
     def distance(self) -> TreeDistance:
-        return _lower(self)
+        labels = np.zeros(1, np.uint64)
+        widths = []
+        for level in range(len(self.tiers)):
+            counts = _counts(self, level, len(labels))
+            width = int(counts.max() - 1).bit_length()
+            firsts = np.repeat(np.cumsum(counts) - counts, counts)
+            child = np.arange(len(firsts), dtype=np.int64) - firsts  # number within its parent
+            labels = (np.repeat(labels, counts) << np.uint64(width)) | child.astype(np.uint64)
+            widths.append(width)
+        return _of_labels(self, labels, widths)
 
     def distance_of(self, cores: Int64) -> TreeDistance:
         counts = self.regular
@@ -305,20 +315,6 @@ def _units(tree: Tree) -> list[int]:
 def _counts(tree: Tree, level: int, outer: int) -> Int64:
     count = tree.children[level]
     return np.full(outer, count, np.int64) if isinstance(count, int) else np.asarray(count, np.int64)
-
-
-@computed_once(16)
-def _lower(tree: Tree) -> TreeDistance:
-    labels = np.zeros(1, np.uint64)
-    widths = []
-    for level in range(len(tree.tiers)):
-        counts = _counts(tree, level, len(labels))
-        width = int(counts.max() - 1).bit_length()
-        firsts = np.repeat(np.cumsum(counts) - counts, counts)
-        child = np.arange(len(firsts), dtype=np.int64) - firsts  # number within its parent
-        labels = (np.repeat(labels, counts) << np.uint64(width)) | child.astype(np.uint64)
-        widths.append(width)
-    return _of_labels(tree, labels, widths)
 
 
 def _of_labels(tree: Tree, labels: UInt64, widths: Sequence[int]) -> TreeDistance:

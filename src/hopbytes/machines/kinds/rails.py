@@ -147,8 +147,16 @@ class Rails(NetworkHierarchy):
             return self.levels_inside.tiers[0].distance
         return (2 if self.pod > 1 else 4) * self.hop_distance
 
+    @computed_once(16)
     def distance(self) -> RailDistance:
-        return _distance(self)
+        lowered, bits = distance_inside(self)
+        hop, near = self.hop_distance, self.levels_inside.tiers[0].distance
+        domain, leaf, rail = _domain_leaf_rail(self._sizes)
+        pod = (np.arange(len(rail)) // (self.rails * self.pod)).astype(np.int32)
+        detour = 2 * hop + near if self.rule == "pxn" else None
+        units = RailUnits(domain, leaf, rail, pod, near, 2 * hop, 4 * hop, detour)
+        ends = self.network_use.endpoint_of_core()
+        return RailDistance(self.network(), lowered.labels, lowered.bit_costs, bits, ends, 1, units=units)
 
     def network(self) -> Network:
         return _network(self._sizes, self.bandwidth, self.rule)
@@ -156,18 +164,6 @@ class Rails(NetworkHierarchy):
     @property
     def network_use(self) -> NetworkUse:
         return NetworkUse(lambda: self.ancestors(self.node_level + 1))
-
-
-@computed_once(16)
-def _distance(machine: Rails) -> RailDistance:
-    lowered, bits = distance_inside(machine)
-    hop, near = machine.hop_distance, machine.levels_inside.tiers[0].distance
-    domain, leaf, rail = _domain_leaf_rail(machine._sizes)
-    pod = (np.arange(len(rail)) // (machine.rails * machine.pod)).astype(np.int32)
-    detour = 2 * hop + near if machine.rule == "pxn" else None
-    units = RailUnits(domain, leaf, rail, pod, near, 2 * hop, 4 * hop, detour)
-    endpoints = machine.network_use.endpoint_of_core()
-    return RailDistance(machine.network(), lowered.labels, lowered.bit_costs, bits, endpoints, 1, units=units)
 
 
 def _counts(sizes: Sizes) -> tuple[int, int, int, int]:

@@ -17,7 +17,6 @@ from hopbytes.discover.measure import (
     SIZES,
     Fit,
     Rank,
-    _rounds_of,
     fit,
     measure,
     measure_to_file,
@@ -220,12 +219,6 @@ def test_fit_never_has_a_latency_below_zero():
 def test_times_that_make_no_line(times):
     with pytest.raises(FormatError, match="measure"):
         fit(times)
-
-
-def test_batches_are_long_enough_and_end():
-    assert _rounds_of(1) == 200
-    assert _rounds_of(2**22) == 2
-    assert _rounds_of(2**30) == 2
 
 
 def test_pairs_first_differ_at_their_level():

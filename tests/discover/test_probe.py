@@ -17,7 +17,7 @@ from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.node.job import JobInfo
 from hopbytes.machines.node.node_tree import NodeInventory
-from hopbytes.machines.node.sysfs import add_file, collect, node_from_files
+from hopbytes.machines.node.sysfs import add_file, node_from_files
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import format_list, parse_list
 
@@ -261,12 +261,6 @@ def test_local_is_what_this_process_may_use():
     assert hb.allocate("local:core=7" if len(used) > 1 else "local").k == where.k
     with pytest.raises(UnsupportedError, match="expected local"):
         hb.allocate("local:nonsense")
-
-
-def test_collected_files_are_small_texts():
-    files = collect()
-    assert "devices/system/cpu/online" in files
-    assert all("\n" not in content for content in files.values())
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("", []), ("3", [3]), ("0-2,8", [0, 1, 2, 8])])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from helpers.errors import mentions
 from helpers.fabric_text import Plug, device_of, route, two_level_fabric
-from helpers.paths import EXAMPLES, SHARED_SAMPLES
+from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric, unrouted
+from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric
 from hopbytes.fabrics.ibnetdiscover import bytes_per_second, rate_of
 from hopbytes.fabrics.ibtables import read_tables
 
@@ -34,26 +34,6 @@ def links_by_name(fabric):
             strict=True,
         )
     }
-
-
-@pytest.mark.parametrize("folder", ["fabric", "fabric_ports"])
-def test_shipped_examples(folder):
-    fabric = read_fabric(str(EXAMPLES / folder))
-    assert sorted(switch.name for switch in fabric.switches) == ["leaf1", "leaf2", "spine1", "spine2"]
-    assert fabric.n_links == 24
-    assert len(fabric.adapters) == 8
-    # 4 lanes of HDR carry 200 Gbit/s.
-    assert set(fabric.link_capacity.tolist()) == {25_000_000_000}
-    # LID of n8 is 12, even, so spine1 (port 30 of both leaves) carries it.
-    names = [fabric.adapters[number].name for number in range(8)]
-    path = route(fabric, names.index("n1 mlx5_0"), names.index("n8 mlx5_0"))
-    assert [device_of(fabric, int(fabric.link_target[link])).name for link in path] == [
-        "leaf1",
-        "spine1",
-        "leaf2",
-        "n8 mlx5_0",
-    ]
-    assert len(unrouted(fabric, follow(fabric))) == 0
 
 
 @settings(max_examples=25, deadline=None)

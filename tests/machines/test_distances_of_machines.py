@@ -1,6 +1,5 @@
 """How far distances of networks are from those of trees."""
 
-import itertools
 
 import numpy as np
 import pytest
@@ -112,14 +111,3 @@ def test_groups_are_what_repeated_splitting_gives(tree):
             assert [part.tolist() for part in parts] == [
                 members[finer[members] == child].tolist() for child in np.unique(finer[members])
             ]
-
-
-def test_half_a_million_cores_lower_without_a_loop_per_core():
-    tree = parse_machine("a:32@1000 b:32@100 c:16@10 d:32@1")
-    where = Allocation.whole(tree)
-    labels = where.distance.labels
-    assert len(labels) == where.k == 2**19
-    assert np.array_equal(labels, np.arange(2**19, dtype=np.uint64))
-    assert [int(grouping[-1]) + 1 for grouping in where.groups()] == list(
-        itertools.accumulate((32, 32, 16, 32), lambda a, b: a * b)
-    )

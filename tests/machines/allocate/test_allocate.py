@@ -19,13 +19,6 @@ def rows(where):
     return [where.cores_of(pe).tolist() for pe in range(where.k)]
 
 
-def test_a_whole_machine_has_one_core_per_pe():
-    where = hb.allocate("node:2 core:3")
-    assert rows(where) == [[0], [1], [2], [3], [4], [5]]
-    assert where.notices == ()
-    assert where.node_of_pe.tolist() == [0, 0, 0, 1, 1, 1]
-
-
 def test_papers_notation():
     assert hb.allocate(hierarchy="4:2:3", distance="1:10:100").machine == hb.allocate(
         "level3:3@100 level2:2@10 level1:4@1"
@@ -92,32 +85,20 @@ def test_errors(options, error, words):
         hb.allocate(UNEVEN, **options)
 
 
-def test_slots_stay_in_the_smallest_unit_that_holds_them():
-    where = hb.allocate("node:2 package:2 l3:2 core:4", cores_per_task=3)
-    assert rows(where)[:4] == [[0, 1, 2], [4, 5, 6], [8, 9, 10], [12, 13, 14]]
-    assert where.notices == ("8 of 32 allowed cores are left over: they make no slot of 3 cores",)
-
-
-def test_slots_larger_than_a_unit_straddle_it_but_not_the_next():
-    where = hb.allocate("node:1 package:2 l3:2 core:4", cores_per_task=6)
-    assert rows(where) == [list(range(6)), list(range(8, 14))]
-    assert where.notices == (
-        "4 of 16 allowed cores are left over: they make no slot of 6 cores",
-        "2 slots of 6 cores straddle units too small for one",
-    )
-
-
-def test_slots_of_whole_units_straddle_nothing():
-    assert hb.allocate("node:1 l3:4 core:4", cores_per_task=8).notices == ()
-
-
-def test_units_too_small_for_a_slot_are_joined_inside_their_node():
-    where = hb.allocate(UNEVEN, cores_per_task=4)
-    assert rows(where) == [[0, 1, 2, 3], [6, 7, 8, 9], [12, 13, 14, 15]]
-    assert where.notices == (
-        "4 of 16 allowed cores are left over: they make no slot of 4 cores",
-        "1 slot of 4 cores straddle units too small for one",
-    )
+@pytest.mark.parametrize(("spec", "size", "slots", "left", "straddling"), [
+    ("node:2 core:3", 1, [[0], [1], [2], [3], [4], [5]], "", ""),
+    ("node:1 package:2 l3:2 core:4", 3, [[0, 1, 2], [4, 5, 6], [8, 9, 10], [12, 13, 14]], "4 of 16", ""),
+    ("node:1 package:2 l3:2 core:4", 6, [[*range(6)], [*range(8, 14)]], "4 of 16", "2 slots"),
+    ("node:1 l3:4 core:4", 8, [[*range(8)], [*range(8, 16)]], "", ""),
+    (UNEVEN, 4, [[0, 1, 2, 3], [6, 7, 8, 9], [12, 13, 14, 15]], "4 of 16", "1 slot"),
+    (Table(1 - np.eye(5, dtype=np.int64)), 2, [[0, 1], [2, 3]], "1 of 5", ""),
+])  # fmt: skip
+def test_slots_lie_in_the_smallest_unit_with_room(spec, size, slots, left, straddling):
+    where = hb.allocate(spec, cores_per_task=size)
+    assert rows(where) == slots
+    said = f"{left} allowed cores are left over: they make no slot of {size} cores"
+    straddle = f"{straddling} of {size} cores straddle units too small for one"
+    assert where.notices == (said,) * bool(left) + (straddle,) * bool(straddling)
 
 
 def test_one_slot_per_unit_of_a_level():
@@ -134,11 +115,6 @@ def test_a_core_is_all_of_its_hardware_threads():
     assert rows(hb.allocate(spec)) == rows(hb.allocate(spec, per="core")) == [[0, 1], [2, 3]]
     assert rows(hb.allocate(spec, per="pu")) == [[0], [1], [2], [3]]
     assert rows(hb.allocate(spec, cores_per_task=2)) == [[0, 1, 2, 3]]
-
-
-def test_several_cores_per_slot_on_a_table_lie_on_its_one_host():
-    table = Table(np.ones((5, 5), np.int64) - np.eye(5, dtype=np.int64))
-    assert rows(hb.allocate(table, cores_per_task=2)) == [[0, 1], [2, 3]]
 
 
 @given(machines(max_cores=80), st.integers(1, 9), st.randoms(use_true_random=False))

@@ -58,11 +58,13 @@ def test_known_answers():
     assert spread(where, 10).tolist() == list(range(10))
     assert spread(where, 5, SlotUse(pack=True)).tolist() == [0, 1, 2, 3, 4]
     assert spread(where, 0).tolist() == []
-
-
-def test_islands_play_no_part():
-    where = hb.allocate("island:2 node:2 core:2")
+    where = hb.allocate("island:2 node:2 core:2")  # islands play no part
     assert np.bincount(where.node_of_pe[spread(where, 2)], minlength=4).tolist() == [1, 1, 0, 0]
+    where = hb.allocate("node:2 l3:2 core:4", cores_per_task=2)
+    assert where.first_core[spread(where, 4)].tolist() == [0, 4, 8, 12]
+    where = hb.allocate("node:4 core:16")
+    assert even_counts(where, 65).tolist() == [2] + [1] * 63
+    assert np.bincount(where.node_of_pe, weights=even_counts(where, 67)).tolist() == [17, 17, 17, 16]
 
 
 def test_hard_counts():
@@ -109,21 +111,10 @@ def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
     assert np.flatnonzero(counts > n // where.k).tolist() == spread(where, n % where.k).tolist()
 
 
-def test_65_tasks_on_64():
-    where = hb.allocate("node:4 core:16")
-    assert even_counts(where, 65).tolist() == [2] + [1] * 63
-    assert np.bincount(where.node_of_pe, weights=even_counts(where, 67)).tolist() == [17, 17, 17, 16]
-
-
 def test_where_only_distances_are_known_clusters_take_turns():
     tree = hb.allocate("node:3@10 core:4@1")
     table = hb.allocate(Table(tree.distance.matrix()))
     assert spread(table, 7).tolist() == spread(tree, 7).tolist()
-
-
-def test_slots_of_several_cores():
-    where = hb.allocate("node:2 l3:2 core:4", cores_per_task=2)
-    assert where.first_core[spread(where, 4)].tolist() == [0, 4, 8, 12]
 
 
 TWO_NODES = "node:2@10 core:4@1"
@@ -140,11 +131,9 @@ TWO_NODES = "node:2@10 core:4@1"
 ])  # fmt: skip
 def test_orders(order, expected):
     assert launcher_placement(hb.allocate(TWO_NODES), 8, order).pe.tolist() == expected
-
-
-def test_unequal_nodes_run_out_of_slots_at_different_times():
-    where = hb.allocate("node:2@10 core:[1,3]@1")
-    assert launcher_placement(where, 4, "cyclic").pe.tolist() == [0, 1, 2, 3]
+    assert launcher_placement(hb.allocate(TWO_NODES), 0, order).pe.dtype == np.int32
+    uneven = launcher_placement(hb.allocate("node:2@10 core:[1,3]@1"), 4, order)
+    assert uneven.pe.tolist() == [0, 1, 2, 3]  # the first node runs out of slots
 
 
 def test_fewer_tasks_than_slots_use_the_slots_map_would_use():
@@ -196,7 +185,3 @@ def test_counts_that_the_job_asked_for_are_kept():
     assert launcher_placement(where, 5, "fill").pe.tolist() == [0, 1, 4, 5, 6]
     uneven = dataclasses.replace(hb.allocate("node:3 core:4"), tasks_of_nodes=np.array([1, 2, 3]))
     assert launcher_placement(uneven, 5, "fill").pe.tolist() == [0, 4, 5, 8, 9]  # one task fewer
-
-
-def test_no_task():
-    assert launcher_placement(hb.allocate(TWO_NODES), 0, "cyclic").pe.dtype == np.int32

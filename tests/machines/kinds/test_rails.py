@@ -90,20 +90,6 @@ def test_hosts_are_hosts_and_slots_are_gpus():
         assert "a2" not in text, name
 
 
-@pytest.mark.parametrize("spec", [
-    "ml:tp=8,pp=4,dp=8", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp", "ml:tp=8,pp=4,dp=8,order=pp-dp-cp-ep-tp",
-])  # fmt: skip
-def test_rings_stay_on_their_rail_and_tensor_groups_in_their_domain(spec):
-    graph = hb.read_pattern(spec)
-    where = hb.allocate("rails:32x8")
-    pe = hb.map_tasks(graph, where, "fast").pe
-    source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    a, b = pe[source], pe[graph.targets]
-    inside, on_rail = a // 8 == b // 8, a % 8 == b % 8
-    assert np.all(inside | on_rail)  # nothing crosses from rail to rail
-    assert graph.volumes[inside].sum() == 32 * 8 * 4 * 20 * 8 * 14 * 8192 * 4096 * 2 // 8  # tensor traffic
-
-
 def test_weight_time_is_refused_with_the_reason():
     """Hops inside a host and between hosts take different times, but a network has one latency of a hop."""
     where = hb.allocate("rails:4x2:bw=450e9x50e9x50e9:lat=1e-6 / gpu:2:lat=1e-6:bw=4e11")

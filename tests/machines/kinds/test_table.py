@@ -98,12 +98,6 @@ def test_reading(tmp_path):
     assert hash(parse_machine(machine.spec())) == hash(machine)
 
 
-def test_a_mark_before_utf8_is_no_number(tmp_path):
-    file = tmp_path / "t.mat"
-    file.write_bytes(b"\xef\xbb\xbf0 7\n7 0\n")
-    assert parse_machine(f"table:{file}").distance().matrix().tolist() == [[0, 7], [7, 0]]
-
-
 @pytest.mark.parametrize(("content", "words"), [
     (b"", ": an empty file"),
     (b"# nothing\n", ": 0 rows of 0 numbers, expected a square matrix"),

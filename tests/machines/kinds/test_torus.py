@@ -112,11 +112,3 @@ def test_the_longest_side_of_the_box_is_cut():
     # y = 7, 0, 1, 2 is a box of length 4 on the ring, not one of length 8.
     assert [part.tolist() for part in torus.split_nodes(np.array([0, 1, 2, 7]))] == [[0, 7], [1, 2]]
     assert [len(part) for part in torus.split_nodes(np.arange(32))] == [16, 16]
-
-
-def test_far_apart_capacities_are_compared_within_their_stated_error():
-    network = parse_machine("torus:3x3:bw=1000003x999983").network()
-    prices, unit = network.prices()
-    assert prices is not None
-    for price, capacity in zip(prices.tolist(), network.capacity.tolist(), strict=True):
-        assert abs(price * capacity / unit - 1) < 2**-19

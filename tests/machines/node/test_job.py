@@ -19,10 +19,6 @@ from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
 
 
-def test_no_job_outside_any():
-    assert find_job({"HOME": "/"}) is None
-
-
 def test_pbs_counts_lines(tmp_path):
     path = tmp_path / "nodes"
     path.write_text("n2.cluster\nn2.cluster\nn1.cluster\n")
@@ -329,6 +325,7 @@ HOSTS = ("n1", "n2", "n3", "n4")
 
 #: Environment, and the job it means.
 ENVIRONMENTS = {
+    "outside any job": ({"HOME": "/"}, None),
     # sbatch -N4: Slurm fills in a task per CPU that nobody asked for.
     "no tasks asked for": (FOUR | {"SLURM_TASKS_PER_NODE": "32(x4)"}, JobInfo("Slurm", HOSTS, (32,) * 4)),
     "sbatch -n 16": (

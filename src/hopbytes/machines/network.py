@@ -160,7 +160,6 @@ class Network:
     #: int64[n_links]: What each directed link carries, in `unit`; 0 marks a number that no link has (the
     #: missing border links of a mesh), which no route ever takes
     capacity: Int64
-    unit: str  # unit of capacities, such as ``"Mbit/s"``, or ``"as given"``
     name_link: Callable[[int], str]  # from the number of a link to its name
     name_endpoint: Callable[[int], str] = str  # from the number of an endpoint to its name
     #: returns the :class:`Wiring`; None where only routes are known and not which links join
@@ -168,6 +167,7 @@ class Network:
     shortest: bool = True  # all routes are as long as `hops`. False for detours (Valiant).
     #: returns the :class:`Geometry` of the endpoints; None where they have no coordinates
     geometry: Callable[[], Geometry] | None = None
+    unit: str = "as given"  # of capacities, such as ``"bytes/s"``
 
     def __post_init__(self) -> None:
         if self.n_endpoints < 1:

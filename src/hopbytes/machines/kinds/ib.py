@@ -312,6 +312,6 @@ def _network(fabric: Fabric, hosts: tuple[Host, ...], spread: bool) -> Network:
     unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
     capacity = np.ascontiguousarray(fabric.link_capacity[kept])
     return Network(
-        form, adapters, switches, capacity, unit, name_link, names.__getitem__,
-        lambda: Wiring(tail, target[kept], np.arange(adapters), vertices),
+        form, adapters, switches, capacity, name_link, names.__getitem__,
+        lambda: Wiring(tail, target[kept], np.arange(adapters), vertices), unit=unit,
     )

@@ -119,7 +119,7 @@ def link_network(found: LinkFile, rule: str = "shortest") -> Network:
     else:
         form = _given(found, number) if found.routes else _shortest(found, tail, head)
     return Network(
-        form, hosts, switches, capacity, "as given", labels.__getitem__, names.__getitem__,
+        form, hosts, switches, capacity, labels.__getitem__, names.__getitem__,
         lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(hosts), len(names)),
     )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
@@ -158,8 +156,43 @@ class Rails(NetworkHierarchy):
         ends = self.network_use.endpoint_of_core()
         return RailDistance(self.network(), lowered.labels, lowered.bit_costs, bits, ends, 1, units=units)
 
+    @computed_once(16)
     def network(self) -> Network:
-        return _network(self._sizes, self.bandwidth, self.rule)
+        sizes, rails = self._sizes, self.rails
+        """Return the network with its routes.
+
+        Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
+        table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
+        """
+        gpus, domains, leaves, spines = _counts(sizes)
+        vertices = gpus + domains + leaves + spines
+        domain, leaf, _ = _domain_leaf_rail(sizes)
+        gpu = np.arange(gpus)
+        nvswitch, leaf_vertex = gpus + domain.astype(np.int64), gpus + domains + leaf.astype(np.int64)
+        low = gpus + domains + np.repeat(np.arange(leaves), spines)
+        high = gpus + domains + leaves + np.tile(np.arange(spines), leaves)
+        tail = np.concatenate([gpu, nvswitch, gpu, leaf_vertex, low, high])
+        head = np.concatenate([nvswitch, gpu, leaf_vertex, gpu, high, low]).astype(np.int32)
+        capacity = np.repeat(np.array(self.bandwidth, np.int64), [2 * gpus, 2 * gpus, 2 * leaves * spines])
+        numbers = np.array([gpus, vertices, len(tail)], np.int64)
+        table, rows = _forward(sizes, self.rule).reshape(-1), np.arange(vertices, dtype=np.int32)
+
+        def name_vertex(vertex: int) -> str:
+            if vertex < gpus:
+                return f"n{vertex // rails}.gpu{vertex % rails}"
+            if vertex < gpus + domains:
+                return f"nvswitch{vertex - gpus}"
+            if vertex < gpus + domains + leaves:
+                pod, rail = divmod(vertex - gpus - domains, rails)
+                return f"leaf{pod}.{rail}"
+            return f"spine{vertex - gpus - domains - leaves}"
+
+        return Network(
+            RouteForm("forwarding", numbers, table, rows, head), gpus, vertices - gpus, capacity,
+            lambda link: f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}", name_vertex,
+            lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), gpu, vertices),
+            shortest=self.rule == "spines",
+        )
 
     @property
     def network_use(self) -> NetworkUse:
@@ -178,45 +211,6 @@ def _domain_leaf_rail(sizes: Sizes) -> tuple[Int32, Int32, Int32]:
     host, rail = np.divmod(np.arange(hosts * rails), rails)
     leaf = host // pod * rails + rail
     return (host // domain).astype(np.int32), leaf.astype(np.int32), rail.astype(np.int32)
-
-
-@lru_cache(maxsize=16)
-def _network(sizes: Sizes, bandwidth: tuple[int, int, int], rule: str) -> Network:
-    """Return the network with its routes.
-
-    Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
-    table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
-    """
-    rails = sizes[1]
-    gpus, domains, leaves, spines = _counts(sizes)
-    vertices = gpus + domains + leaves + spines
-    domain, leaf, _ = _domain_leaf_rail(sizes)
-    gpu = np.arange(gpus)
-    nvswitch, leaf_vertex = gpus + domain.astype(np.int64), gpus + domains + leaf.astype(np.int64)
-    low = gpus + domains + np.repeat(np.arange(leaves), spines)
-    high = gpus + domains + leaves + np.tile(np.arange(spines), leaves)
-    tail = np.concatenate([gpu, nvswitch, gpu, leaf_vertex, low, high])
-    head = np.concatenate([nvswitch, gpu, leaf_vertex, gpu, high, low]).astype(np.int32)
-    capacity = np.repeat(np.array(bandwidth, np.int64), [2 * gpus, 2 * gpus, 2 * leaves * spines])
-    numbers = np.array([gpus, vertices, len(tail)], np.int64)
-    table, rows = _forward(sizes, rule).reshape(-1), np.arange(vertices, dtype=np.int32)
-
-    def name_vertex(vertex: int) -> str:
-        if vertex < gpus:
-            return f"n{vertex // rails}.gpu{vertex % rails}"
-        if vertex < gpus + domains:
-            return f"nvswitch{vertex - gpus}"
-        if vertex < gpus + domains + leaves:
-            pod, rail = divmod(vertex - gpus - domains, rails)
-            return f"leaf{pod}.{rail}"
-        return f"spine{vertex - gpus - domains - leaves}"
-
-    return Network(
-        RouteForm("forwarding", numbers, table, rows, head), gpus, vertices - gpus, capacity, "as given",
-        lambda link: f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}", name_vertex,
-        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), gpu, vertices),
-        shortest=rule == "spines",
-    )
 
 
 def _forward(sizes: Sizes, rule: str) -> Int32:

@@ -368,6 +368,6 @@ def _network(
     form: RouteForm, hosts: tuple[str, ...], names: list[str], capacity: list[int], switches: int
 ) -> Network:
     return Network(
-        form, len(hosts), switches, np.array(capacity, np.int64), "bytes/s", tuple(names).__getitem__,
-        hosts.__getitem__,
+        form, len(hosts), switches, np.array(capacity, np.int64), tuple(names).__getitem__, hosts.__getitem__,
+        unit="bytes/s",
     )

@@ -506,7 +506,7 @@ GOOD = amd_smi(buses(3), lambda i, j: "XGMI")
     (GOOD.replace("0 XGMI", "0 SPAM"), "'SPAM', expected one of SELF"),
     (GOOD.replace("\n0000:1c:00.0 1", "\n0000:2c:00.0 1"), "expected 0000:1c:00.0 and a value for each"),
     ("ACCESS TABLE:\n", "no GPU in a table of link types"),
-    ("[1, 2", ":1: not JSON"), ("[1, 2]", "JSON of another form"), ("{}", "no GPU in a table"),
+    ("[1, 2", ":1: not JSON"), ("[1, 2]", "expected JSON of the form"), ("{}", "no GPU in a table"),
     (GOOD + "x" * 20000, "a line of 20000 characters"),
 ])  # fmt: skip
 def test_faults_are_explained(tmp_path, text, words):

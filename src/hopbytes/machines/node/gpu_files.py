@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, damaged
 from hopbytes.machines.node.hardware_kinds import VENDORS
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
 from hopbytes.text.cpu_lists import format_list, parse_cpuset, parse_list
@@ -299,13 +299,11 @@ def _from_json(path: str, data: bytes) -> _Found:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise FormatError(path, line, "not JSON, expected what amd-smi topology --json prints") from None
     found = _Found()
-    try:
+    with damaged(path, "JSON of the form that amd-smi topology prints"):
         for item in content if isinstance(content, list) else ():
             _add_item(found, item)
         if isinstance(content, dict):
             _add_pairs(found, content)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise FormatError(path, None, "JSON of another form, expected that of amd-smi topology") from None
     return found
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, MAKERS, base_kind
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeInventory, NodeTree
+from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeInventory, NodeTree, errors_about
 from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
 from hopbytes.machines.tree import Tree
 from hopbytes.text.cpu_lists import MAX_PUS, format_list, parse_list
@@ -47,11 +47,8 @@ class Stored(NodeMachine):
         if spec is not None:
             from hopbytes.machines.spec import parse_machine
 
-            try:
-                with named_in(path):
-                    machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
-            except HopbytesError as error:
-                raise within(path, error) from None
+            with errors_about(path), named_in(path):
+                machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
             return machine.with_distances(replaced) if replaced else machine
         hosts = record.hosts()
         trees = record.trees()
@@ -62,11 +59,9 @@ class Stored(NodeMachine):
         check_names(names, "machine")
         if names:
             which, hosts = which * len(names), tuple(names)
-        try:
+        with errors_about(path):
             inventory = NodeInventory(trees, which)
             return cls(f"machine:{body}", inventory, hosts, replaced, levels, job=record.job(hosts))
-        except HopbytesError as error:
-            raise within(path, error) from None
 
 
 def _with_levels(machine: Machine, levels: Sequence[Level], text: str) -> Machine:
@@ -192,7 +187,7 @@ class Record:
             raise self.bad(f"pus has rows of {rows.shape[1]} numbers, expected {len(kinds) + 3} of 0 or more")
         numa, barred, notices = (fields.get(name) for name in ("numa", "numa_barred", "notices"))
         words = notices if isinstance(notices, list) else ()
-        try:
+        with errors_about(self.path):
             return NodeTree(
                 tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
                 rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
@@ -201,8 +196,6 @@ class Record:
                 notices=tuple(word[:400] for word in words if isinstance(word, str)),
                 pus_known=fields.get("pus_known") is not False,
             )  # fmt: skip
-        except FormatError as error:
-            raise self.bad(error.what) from None
 
     def gpus(self, items: Any) -> tuple[Gpu, ...]:
         gpus = []
@@ -266,8 +259,3 @@ class Record:
             what = "levels are not a list of name, distance, latency and bandwidth"
             raise self.bad(what) from None
         return tuple(levels)
-
-
-def within(path: str, error: HopbytesError) -> FormatError:
-    """Say that an error is about the content of a file."""
-    return FormatError(path, None, error.what if isinstance(error, FormatError) else str(error))

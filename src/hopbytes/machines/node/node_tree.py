@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
 from hopbytes.text.cpu_lists import MAX_PUS
 from hopbytes.text.lines import natural_key
@@ -176,13 +177,20 @@ def node_tree(
         cores = units[:, columns["core"]].astype(np.int64)
         # A PU outside all cores is one of its own.
         cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
-    try:
+    with errors_about(where):
         whole = NodeTree(
             tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices, pus_known
         )
         return whole if allowed is None else whole.restricted(allowed)
-    except FormatError as error:
-        raise FormatError(where, None, error.what) from None
+
+
+@contextmanager
+def errors_about(where: str) -> Iterator[None]:
+    """Say of errors inside the block that they are about a file, or what else something was read from."""
+    try:
+        yield
+    except HopbytesError as error:
+        raise FormatError(where, None, error.what if isinstance(error, FormatError) else str(error)) from None
 
 
 def _chains(root: Part) -> list[list[Part]]:

@@ -28,6 +28,18 @@ CPUS = {
 }  # fmt: skip
 
 
+def files_of_cpu(cpu: int, threads: str, package: str, instructions: str, l3: str) -> dict[str, str]:
+    here = f"devices/system/cpu/cpu{cpu}"
+    files = {f"{here}/topology/thread_siblings_list": threads, f"{here}/topology/core_siblings_list": package}
+    for index, (level, kind, shared) in enumerate(
+        [("1", "Data", threads), ("1", "Instruction", instructions), ("3", "Unified", l3)]
+    ):
+        files[f"{here}/cache/index{index}/level"] = level
+        files[f"{here}/cache/index{index}/type"] = kind
+        files[f"{here}/cache/index{index}/shared_cpu_list"] = shared
+    return files
+
+
 def kernel_files() -> dict[str, str]:
     files = {
         "devices/system/cpu/online": "0-6",
@@ -36,16 +48,8 @@ def kernel_files() -> dict[str, str]:
         "devices/system/node/node2/cpulist": "",
     }
     for cpu, (core, threads, package) in CPUS.items():
-        here = f"devices/system/cpu/cpu{cpu}"
-        files[f"{here}/topology/core_id"] = str(core)
-        files[f"{here}/topology/thread_siblings_list"] = threads
-        files[f"{here}/topology/core_siblings_list"] = package
-        for index, (level, kind, shared) in enumerate(
-            [("1", "Data", threads), ("1", "Instruction", threads), ("3", "Unified", package)]
-        ):
-            files[f"{here}/cache/index{index}/level"] = level
-            files[f"{here}/cache/index{index}/type"] = kind
-            files[f"{here}/cache/index{index}/shared_cpu_list"] = shared
+        files[f"devices/system/cpu/cpu{cpu}/topology/core_id"] = str(core)
+        files |= files_of_cpu(cpu, threads, package, threads, package)
     for address, kind, vendor, near in [
         ("0000:81:00.0", "0x030200", "0x10de", "2-3,6-7"), ("0000:01:00.0", "0x030000", "0x1002", "0-1,4-5"),
         ("0000:02:00.0", "0x030000", "0x1a03", "0-7"), ("0000:03:00.0", "0x020000", "0x15b3", "0-7"),
@@ -57,7 +61,8 @@ def kernel_files() -> dict[str, str]:
 
 
 def lines_of(host: str, allowed: str, files: dict[str, str]) -> list[str]:
-    said = [f"allowed {allowed}", *(f"file {path}:{content}" for path, content in files.items() if content)]
+    pairs = [(path, line) for path, text in files.items() for line in text.splitlines()]
+    said = [f"allowed {allowed}", *(f"file {path}:{line}" for path, line in pairs)]
     return [f"#hopbytes {host} {line}\n" for line in [*said, f"end {len(said) + 1}"]]
 
 
@@ -77,16 +82,8 @@ def test_caches_of_data_are_levels_and_those_of_instructions_are_none():
     """Two third-level caches in a package; two cores share a first-level cache of instructions."""
     files = {"devices/system/cpu/online": "0-7"}
     for cpu in range(8):
-        here, half = f"devices/system/cpu/cpu{cpu}", cpu // 4 * 4
-        files[f"{here}/topology/core_siblings_list"] = "0-7"
-        files[f"{here}/topology/thread_siblings_list"] = str(cpu)
-        for index, (level, kind, shared) in enumerate(
-            [("1", "Data", f"{cpu}"), ("1", "Instruction", f"{cpu // 2 * 2}-{cpu // 2 * 2 + 1}"),
-             ("3", "Unified", f"{half}-{half + 3}")]
-        ):  # fmt: skip
-            files[f"{here}/cache/index{index}/level"] = level
-            files[f"{here}/cache/index{index}/type"] = kind
-            files[f"{here}/cache/index{index}/shared_cpu_list"] = shared
+        pair, half = cpu // 2 * 2, cpu // 4 * 4
+        files |= files_of_cpu(cpu, str(cpu), "0-7", f"{pair}-{pair + 1}", f"{half}-{half + 3}")
     machine = NodeMachine("test:", NodeInventory((node_from_files(files, set(range(8))),), (0,)))
     assert [(level.name, count) for level, count in zip(machine.levels, (2, 4), strict=True)] == [
         ("l3", 2), ("core", 4)
@@ -107,8 +104,7 @@ def test_probe_keeps_names_and_wishes_of_the_job():
     job = JobInfo("Slurm", ("n2", "n1"), (7, 7), (3, 4), 2)
     lines = [*lines_of("n1.cluster", "0-6", kernel_files()), *lines_of("n2.cluster", "0-6", kernel_files())]
     machine = read_probe(lines, job)
-    assert machine.hosts == ("n2", "n1")
-    assert machine.job == job
+    assert (machine.hosts, machine.job) == (("n2", "n1"), job)
     assert len(machine.inventory.trees) == 1, "alike nodes are stored once"
 
 
@@ -315,9 +311,7 @@ def test_devices_that_a_job_may_not_use_are_said():
 def test_the_probe_tells_parts_of_devices():
     """Files of several lines come as several lines of the probe."""
     files = {**amd_files([]), **kfd([(0x81, 0), (0x81, 1), (0xC1, 0), (0xC1, 1)])}
-    said = [f"file {path}:{line}" for path, text in files.items() for line in text.splitlines() if line]
-    lines = [f"#hopbytes n1 {line}" for line in ["allowed 0-7", *said, f"end {len(said) + 2}"]]
-    machine = read_probe(lines)
+    machine = read_probe(lines_of("n1", "0-7", files))
     assert len(machine.inventory.tree(0).gpus) == 4
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions, one_line
+from helpers.hwloc_text import AMD, INTEL, NVIDIA, node
 from helpers.paths import SHARED, SHARED_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.kinds.hwloc import read_hwloc
@@ -329,34 +330,10 @@ def test_hosts_option_must_fit():
         hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b", hosts="x,y,z")
 
 
-HEAD = '<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x{all:x}" gp_index="1">'
-
-
-def node(*devices, pus=4):
-    """Return a file: each package has `pus` cores of one thread and a PCI device with some names."""
-    text, number = HEAD.format(all=(1 << len(devices) * pus) - 1), 10
-    for package, (kind, names) in enumerate(devices):
-        own = ((1 << pus) - 1) << package * pus
-        text += f'<object type="Package" os_index="{package}" cpuset="0x{own:x}" gp_index="{package + 2}">'
-        for pu in range(package * pus, (package + 1) * pus):
-            text += f'<object type="Core" os_index="{pu}" cpuset="0x{1 << pu:x}">'
-            text += f'<object type="PU" os_index="{pu}" cpuset="0x{1 << pu:x}"/></object>'
-        text += f'<object type="PCIDev" gp_index="{number}" pci_busid="{package:04x}:02:00.0" '
-        text += f'pci_type="{kind}">'
-        for at, name in enumerate(names, 1):
-            text += f'<object type="OSDev" gp_index="{number + at}" name="{name}" osdev_type="5"/>'
-        number += 1 + len(names)
-        text += "</object></object>"
-    return text + "</object></topology>"
-
-
-AMD, NVIDIA, INTEL = "1200 [1002:74a0]", "0302 [10de:2330]", "0380 [8086:0bd5]"
-
-
 def gpus(folder, *devices):
     """Return index, name, maker, what its variable takes and package of each GPU, and notices."""
     path = folder / "node.xml"
-    path.write_text(node(*devices))
+    path.write_text(node(*([device] for device in devices)))
     tree = read_hwloc(str(path))
     found = [(gpu.index, gpu.name, gpu.maker, gpu.shown_as, gpu.pus[0] // 4) for gpu in tree.gpus]
     return found, tree.notices

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.fabric_text import route, two_level_fabric
+from helpers.hwloc_text import ADAPTER, NVIDIA
+from helpers.hwloc_text import node as hwloc_node
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.kinds.machine import machine_text
@@ -82,12 +83,14 @@ def test_rails(tmp_path, rails, expected):
     assert machine.network_use.endpoint_of_core()[:8].tolist() == expected
 
 
+def without_an_adapter(text, name):
+    text.cables = [cable for cable in text.cables if cable[1].device != name]
+    text.adapters[text.adapters.index(name)] = "n9 other"  # keeps the addresses; no cable names it
+    return text
+
+
 def test_rails_of_unequal_hosts(tmp_path):
-    text = two_level_fabric(hosts=2, rails=2)
-    lost = text.adapters.index("n2 mlx5_1")
-    text.cables = [cable for cable in text.cables if cable[1].device != "n2 mlx5_1"]
-    text.adapters[lost] = "n9 other"  # keeps the addresses; no cable, so no end names it
-    folder = text.write(tmp_path)
+    folder = without_an_adapter(two_level_fabric(hosts=2, rails=2), "n2 mlx5_1").write(tmp_path)
     hosts = dict(zip(("n1", "n2"), ((0, 1), (2,)), strict=True))
     for rails, expected in (("same", [0, 0, 0, 0, 2, 2, 2, 2]), ("spread", [0, 0, 1, 1, 2, 2, 2, 2])):
         machine = parse_machine(f"ib:{folder}:rails={rails}:hosts=n[1-2] / core:4")
@@ -211,38 +214,14 @@ def test_adapters_of_gpus(tmp_path):
     assert said[0].startswith("rails=gpu: on 2 hosts it is unknown which adapter is nearest")
 
 
-def node_with_crossed_adapters(path) -> str:
-    """Two packages: the first has cuda0 and cuda2 beside mlx5_1, the second cuda1 and cuda3 beside mlx5_0."""
-    number = itertools.count(100)
-
-    def device(kind, bus, name, what):
-        inner = f'<object type="OSDev" name="{name}" osdev_type="{what}"/>'
-        start = f'<object type="PCIDev" gp_index="{next(number)}" pci_busid="{bus}" pci_type="{kind}">'
-        return f'<object type="Bridge" gp_index="{next(number)}">{start}{inner}</object></object>'
-
-    def package(index, pus, gpus, adapter):
-        cores = "".join(
-            f'<object type="Core" os_index="{pu}" cpuset="0x{1 << pu:x}">'
-            f'<object type="PU" os_index="{pu}" cpuset="0x{1 << pu:x}"/></object>'
-            for pu in pus
-        )
-        devices = [device("0302 [10de:1db1]", f"000{index}:0{gpu}:00.0", f"cuda{gpu}", 5) for gpu in gpus]
-        devices.append(device("0207 [15b3:1019]", f"000{index}:0a:00.0", adapter, 3))
-        mask = sum(1 << pu for pu in pus)
-        inside = cores + "".join(devices)
-        return f'<object type="Package" os_index="{index}" cpuset="0x{mask:x}">{inside}</object>'
-
-    inside = package(0, (0, 1), (0, 2), "mlx5_1") + package(1, (2, 3), (1, 3), "mlx5_0")
-    path.write_text(
-        f'<topology version="2.0"><object type="Machine" cpuset="0xf" allowed_cpuset="0xf">{inside}</object>'
-        "</topology>"
-    )
-    return str(path)
-
-
 def test_gpus_take_the_adapter_beside_them(tmp_path):
     spec = f"ib:{two_level_fabric(rails=2).write(tmp_path / 'fabric')}"
-    node = f"hwloc:{node_with_crossed_adapters(tmp_path / 'node.xml')}"
+    packages = [
+        [*((NVIDIA, [f"cuda{gpu}"]) for gpu in gpus), (ADAPTER, [adapter])]
+        for gpus, adapter in (((0, 2), "mlx5_1"), ((1, 3), "mlx5_0"))
+    ]
+    (tmp_path / "node.xml").write_text(hwloc_node(*packages, pus=2))
+    node = f"hwloc:{tmp_path}/node.xml"
     where = hb.allocate(f"{spec} / {node}", rails="gpu", per="gpu", hosts="n[1-2]")
     adapters = [(int(gpu), int(end) % 2) for gpu, end in zip(where.gpus, where.endpoints, strict=True)]
     assert sorted(adapters) == [(0, 1), (0, 1), (1, 0), (1, 0), (2, 1), (2, 1), (3, 0), (3, 0)]
@@ -295,10 +274,7 @@ def test_gpus_choose_adapters_of_their_hosts():
 
 def with_a_login_node(tmp_path) -> str:
     """Seven hosts with two adapters each, and n8 with one, as login nodes have it."""
-    text = two_level_fabric(rails=2)
-    text.cables = [cable for cable in text.cables if cable[1].device != "n8 mlx5_1"]
-    text.adapters[text.adapters.index("n8 mlx5_1")] = "n9 other"  # keeps the addresses; no cable names it
-    return text.write(tmp_path)
+    return without_an_adapter(two_level_fabric(rails=2), "n8 mlx5_1").write(tmp_path)
 
 
 def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):

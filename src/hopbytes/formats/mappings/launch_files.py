@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.formats.base import Capabilities, Format, Written, formats
+from hopbytes.formats.base import Capabilities, Format, Written
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
@@ -35,17 +35,10 @@ ANY_MAPPING = Capabilities(
 
 
 class LaunchFormat(Format):
-    """Base of the formats that hold a mapping; ``class Hydra(LaunchFormat, form="hydra")`` registers one."""
+    """Base of the formats that hold a mapping."""
 
     __slots__ = ()
     holds = "mapping"
-    form: ClassVar[str] = ""
-
-    def __init_subclass__(cls, form: str = "") -> None:
-        super().__init_subclass__()
-        cls.form = form
-        if form:
-            formats.register(form)(cls())
 
     def started(
         self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str

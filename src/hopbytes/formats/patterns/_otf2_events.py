@@ -1,17 +1,13 @@
-"""The process that reads an OTF2 archive with the ``otf2`` package and prints its communication.
+"""The process that reads an OTF2 archive with the ``otf2`` package, which may crash on a damaged one.
 
-:mod:`hopbytes.formats.patterns.otf2` starts it as
-``python -m hopbytes.formats.patterns._otf2_events ARCHIVE``. The library behind the package writes errors to
-standard error and may crash on a damaged archive, therefore it runs in a separate process. The program prints
-one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and ``collectives`` (rank, members,
-kind, root, bytes, calls).
+It prints one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and ``collectives`` (rank,
+members, kind, root, bytes, calls).
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 SENDS = ("MpiSend", "MpiIsend")
@@ -140,21 +136,15 @@ class Sums:
         }
 
 
-def sums_of(events: Iterator[tuple[Any, Any]], definitions: Any) -> dict[str, Any]:
-    """Add up the events of an archive."""
-    sums = Sums(definitions)
-    if sums.rank:
-        for location, event in events:
-            sums.take(location, event)
-    return sums.rows()
-
-
 def main(path: str) -> None:
     """Read an archive and print its sums."""
     import otf2
 
     with otf2.reader.open(path) as archive:
-        print(json.dumps(sums_of(iter(archive.events), archive.definitions)))
+        sums = Sums(archive.definitions)
+        for location, event in iter(archive.events) if sums.rank else ():
+            sums.take(location, event)
+        print(json.dumps(sums.rows()))
 
 
 if __name__ == "__main__":

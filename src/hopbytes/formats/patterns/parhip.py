@@ -14,7 +14,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses, registered
+from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses
 from hopbytes.formats.parsing import filled
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
@@ -39,11 +39,9 @@ class Layout(NamedTuple):
     size: int  # bytes of the whole file
 
 
-@registered("parhip")
-class Parhip(Format):
+class Parhip(Format, form="parhip"):
     """Undirected graphs with 32 or 64 bits per number; loads and volumes may be absent."""
 
-    holds = "pattern"
     suffixes = (".parhip", ".bgf")
     binary = True
     summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.base import Format, Source
 from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
@@ -31,8 +31,7 @@ class _Program(NamedTuple):
     words: list[str]
 
 
-@registered("programs")
-class Programs(Format):
+class Programs(Format, form="programs"):
     """A line ``program PATTERN COMMAND`` per program, in the order of ranks, and ``between PATTERN``.
 
     Ranks of all programs are numbered through, as MPI_COMM_WORLD does. Patterns are files, relative to the
@@ -40,7 +39,6 @@ class Programs(Format):
     programs, in these common numbers. ``#`` begins a comment.
     """
 
-    holds = "pattern"
     suffixes = (".programs",)
     summary = "several programs of one command: a pattern of each, and the traffic between them"
 

@@ -44,17 +44,6 @@ def test_written_content_returns(tmp_path, suffix, unpack):
     assert unpack(path.read_bytes()) == TEXT
 
 
-def test_mode_follows_the_umask(tmp_path):
-    script, plain = tmp_path / "script", tmp_path / "plain"
-    before = os.umask(0o027)
-    try:
-        atomic_write({str(script): "#!/bin/sh\n", str(plain): "x"}, executable=[str(script)])
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(script.stat().st_mode) == 0o750
-    assert stat.S_IMODE(plain.stat().st_mode) == 0o640
-
-
 def test_a_link_keeps_pointing(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")

@@ -11,7 +11,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
-from helpers.paths import HWLOC_SAMPLES
+from helpers.paths import HWLOC_SAMPLES, executable
 from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launch.command import LaunchCommand
@@ -43,8 +43,7 @@ def launchers(tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in SAYS.items():
-        (folder / name).write_text(f"#!/bin/sh\ncat <<'EOT'\n{text}\nEOT\n")
-        (folder / name).chmod(0o755)
+        executable(folder / name, f"#!/bin/sh\ncat <<'EOT'\n{text}\nEOT\n")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.paths import executable
 from helpers.placements import place
 from hopbytes.launch import launch as launching
 from hopbytes.launch.launch import Outcome
@@ -15,8 +16,7 @@ from hopbytes.launch.start import checked_command
 def launchers(tmp_path, monkeypatch):
     """Programs that only say who they are."""
     for name, version in (("mpirun", "5.0.3"), ("mpirun4", "4.1.4")):
-        (tmp_path / name).write_text(f"#!/bin/sh\necho 'mpirun (Open MPI) {version}'\n")
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, f"#!/bin/sh\necho 'mpirun (Open MPI) {version}'\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.paths import executable
+
 ROOT_ALLOWED = {
     f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")
 }
@@ -150,8 +152,7 @@ def farm(kind, folder):
     if name_space() is None:
         pytest.skip("no host names of its own for a process (unshare)")
     agent = folder / "agent"
-    agent.write_text(AGENT.format(flags=name_space()))
-    agent.chmod(0o755)
+    executable(agent, AGENT.format(flags=name_space()))
     if kind == "hydra":
         path = shutil.which("mpiexec.hydra")
         if path is None:

@@ -17,7 +17,7 @@ from slurm_nodes import needs_slurm, slurm_cluster
 from test_openmpi import node_xml
 
 import hopbytes as hb
-from helpers.paths import ROOT
+from helpers.paths import ROOT, executable
 from helpers.thorough import THOROUGH
 
 EXAMPLES = examples()
@@ -29,8 +29,7 @@ def scripts(folder, **programs):
     """Make programs of other names for some programs; return the folder they are in."""
     folder.mkdir()
     for name, words in programs.items():
-        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-        (folder / name).chmod(0o755)
+        executable(folder / name, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     return folder
 
 

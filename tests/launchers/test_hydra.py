@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import hopbytes as hb
+from helpers.paths import executable
 from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
 
 #: The installed launcher, and that of MPICH 5 in an environment of its own, which would hide the first.
@@ -49,8 +50,7 @@ def test_ranks_run_where_the_mapping_says(tmp_path, case, version):
     mapping = CASES[case]
     receipt = hb.write(mapping, tmp_path / "host file", "hydra")
     program = tmp_path / "app"
-    program.write_text('#!/bin/sh\necho "rank $PMI_RANK $(grep Cpus_allowed_list /proc/self/status)"\n')
-    program.chmod(0o755)
+    executable(program, '#!/bin/sh\necho "rank $PMI_RANK $(grep Cpus_allowed_list /proc/self/status)"\n')
     text = launched(receipt, tmp_path, str(program), HYDRAS[version])
     printed = re.findall(r"rank (\d+) Cpus_allowed_list:\s*(\S+)", text)
     cpus = {int(rank): expand(own) for rank, own in printed}

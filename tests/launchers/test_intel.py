@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
+from helpers.paths import executable
 from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts, place
 
 #: An environment that holds the package impi-rt alone, so that its mpirun hides nobody's (.ci/launchers).
@@ -40,8 +41,7 @@ CASES = on_three_hosts()
 def environment(folder):
     """Set Intel's programs before all others, and the stand-in for ssh."""
     shell = folder / "shell"
-    shell.write_text(SHELL)
-    shell.chmod(0o755)
+    executable(shell, SHELL)
     return os.environ | {
         "PATH": f"{INTEL / 'bin'}:{os.environ['PATH']}",
         "I_MPI_ROOT": str(INTEL),
@@ -55,8 +55,7 @@ def test_ranks_run_where_the_mapping_says(tmp_path, case):
     mapping = CASES[case]
     receipt = hb.write(mapping, tmp_path / "machine file", "intel")
     program = tmp_path / "app"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
+    executable(program, PROGRAM)
     command = receipt.launch.replace("./app", str(program))
     done = subprocess.run(
         command, shell=True, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
@@ -75,8 +74,7 @@ def test_ranks_run_where_the_mapping_says(tmp_path, case):
 def seen_by(command, folder):
     """Run a command with the program that tells host and CPUs; return both by rank."""
     program = folder / "app"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
+    executable(program, PROGRAM)
     done = subprocess.run(
         command.replace("./app", str(program)), shell=True, cwd=folder, env=environment(folder),
         capture_output=True, text=True, timeout=60,

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
+from helpers.paths import executable
 from helpers.thorough import most
 
 KILLS = int(os.environ.get("HOPBYTES_KILLS", most("3", "1")))
@@ -139,8 +140,7 @@ def test_while_a_launcher_hangs(verb, number, tmp_path):
     """It is ended as well, and the folder with its files is removed."""
     launcher = tmp_path / "launcher"
     hangs = '[ "$1" = --version ] && exec echo HYDRA; echo $$ > started; exec sleep 300'
-    launcher.write_text(f"#!/bin/sh\n{hangs}\n")
-    launcher.chmod(0o755)
+    executable(launcher, f"#!/bin/sh\n{hangs}\n")
     work = tmp_path / "work"
     work.mkdir()
     hb.write(hb.CommGraph.from_edges([0], [1], [7], n=2), work / "app.pattern")

@@ -10,6 +10,7 @@ import pytest
 from several_hosts import ENVIRONMENT, mpirun
 
 import hopbytes as hb
+from helpers.paths import executable
 from helpers.placements import cores_in_node, expand, place
 
 pytestmark = pytest.mark.launcher
@@ -136,8 +137,7 @@ def test_open_mpi_binds_on_this_computer(tmp_path, major):
     command = next(line.command for line in receipt.lines if line.version == str(major))
     program = tmp_path / "app"
     show = 'echo "$OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)"'
-    program.write_text(f"#!/bin/sh\n{show}\n")
-    program.chmod(0o755)
+    executable(program, f"#!/bin/sh\n{show}\n")
     command = command.replace("mpirun", launcher, 1).replace("./app", str(program))
     done = subprocess.run(command, shell=True, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

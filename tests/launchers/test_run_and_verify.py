@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from helpers.paths import executable
+
 CPUS = sorted(os.sched_getaffinity(0))
 pytestmark = [
     pytest.mark.launcher, pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1"),
@@ -44,8 +46,7 @@ def hopbytes(folder, *words, **options):
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "ring.edges").write_text("0 1 5\n1 0 5\n")
-    (tmp_path / "app").write_text(APP)
-    (tmp_path / "app").chmod(0o755)
+    executable(tmp_path / "app", APP)
     (tmp_path / "swapped.map").write_text("1\n0\n")
     return tmp_path
 

@@ -16,7 +16,7 @@ import pytest
 from slurm_nodes import needs_slurm, slurm_cluster
 
 import hopbytes as hb
-from helpers.paths import EXAMPLES
+from helpers.paths import EXAMPLES, executable
 from helpers.placements import cores_in_node, expand, place
 from hopbytes.formats.mappings import writers
 from hopbytes.formats.mappings.launch_files import renumbered
@@ -53,10 +53,10 @@ def test_ranks_run_where_the_mapping_says(cluster, tmp_path, monkeypatch, case):
         monkeypatch.setattr(writers.Slurm, "_bound", lambda self, launch, cpus: None)
     receipt = hb.write(mapping, tmp_path / "host file", "slurm")
     app = tmp_path / "app"
-    app.write_text(
-        '#!/bin/sh\necho "$SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status)"\n'
+    executable(
+        app,
+        '#!/bin/sh\necho "$SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status)"\n',
     )
-    app.chmod(0o755)
     launch = receipt.launch.replace("./app", str(app))
     command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", "-c", launch]
     done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=90)
@@ -80,8 +80,7 @@ FAR = "0 5 100\n5 0 100\n1 4 100\n4 1 100\n2 3 100\n3 2 100\n"
 
 def inside_a_job(cluster, folder, script):
     """Run lines of shell in an allocation of four nodes."""
-    (folder / "app").write_text(PROGRAM)
-    (folder / "app").chmod(0o755)
+    executable(folder / "app", PROGRAM)
     (folder / "far.edges").write_text(FAR)
     prelude = f"set -e\ncd {folder}\nhopbytes() {{ {sys.executable} -m hopbytes \"$@\"; }}\n"
     machine = f"--on '{MACHINE}' --hosts {','.join(HOSTS)}"
@@ -220,8 +219,7 @@ def test_ranks_see_their_gpu_and_are_bound_only_to_cores_near_it(cluster, tmp_pa
     mapping = Mapping(np.array(pe, np.int32), where, {"problem": "processes"})
     launch = hb.write(mapping, tmp_path / "r", "slurm").launch
     app = tmp_path / "app"
-    app.write_text(PROGRAM.replace(')"', ') $CUDA_VISIBLE_DEVICES"'))
-    app.chmod(0o755)
+    executable(app, PROGRAM.replace(')"', ') $CUDA_VISIBLE_DEVICES"'))
     command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", "-c", launch.replace("./app", str(app))]
     done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=90)
     assert done.returncode == 0, done.stderr

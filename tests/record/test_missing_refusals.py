@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 import hopbytes as hb
+from helpers.paths import executable
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
@@ -28,8 +29,7 @@ NOTHING = "no rank wrote anything, expected a file per rank"
 def launchers(tmp_path, monkeypatch):
     """Programs that only say who they are."""
     for name, text in SAYS.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\necho '{text}'\n")
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, f"#!/bin/sh\necho '{text}'\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     for name in ("LD_PRELOAD", *(sign for sign, _ in READERS)):
         monkeypatch.delenv(name, raising=False)

@@ -16,6 +16,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import arcs_of
+from helpers.paths import executable
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import WAITING
@@ -245,8 +246,7 @@ def test_other_nodes_are_counted(family, tmp_path, monkeypatch):
     """Open MPI brings only its own settings to other nodes; the interposer gets there all the same."""
     launch, compiler, program = with_calls(family, "-DNO_NEIGHBOURS")
     shell = tmp_path / "shell"
-    shell.write_text(SHELL)
-    shell.chmod(0o755)
+    executable(shell, SHELL)
     monkeypatch.setenv("OMPI_MCA_plm_rsh_agent", str(shell))
     monkeypatch.setenv("PRTE_MCA_plm_ssh_agent", str(shell))
     monkeypatch.setenv("OMPI_MCA_btl_tcp_if_include", "lo")
@@ -341,10 +341,10 @@ def test_ranks_that_left_nothing_are_named(tmp_path, variable):
     launch, compiler, program = with_calls("openmpi 5", "-DNO_NEIGHBOURS")
     options = {"compiler": compiler} if variable == "LD_PRELOAD" else {}
     script = tmp_path / "app.sh"
-    script.write_text(
-        f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 2 ] && unset {variable}\nexec {program} p2p\n'
+    executable(
+        script,
+        f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 2 ] && unset {variable}\nexec {program} p2p\n',
     )
-    script.chmod(0o755)
     done = record([*launch, str(script)], **options)
     assert done.graph is None
     where = os.uname().nodename
@@ -382,8 +382,7 @@ def test_mpi_linked_statically_is_named(tmp_path):
 def test_a_rank_that_dies_is_named(tmp_path):
     launch, compiler, program = with_calls("openmpi 5")
     script = tmp_path / "app.sh"
-    script.write_text(f"#!/bin/sh\n{program} die\nexit 0\n")
-    script.chmod(0o755)
+    executable(script, f"#!/bin/sh\n{program} die\nexit 0\n")
     done = record([*launch, str(script)], compiler=compiler)
     assert done.graph is None
     assert done.problem == "the recording is not complete: rank 0 never reached MPI_Finalize"

@@ -16,7 +16,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.frameworks import needs_jax, needs_torch, python_with
-from helpers.paths import ROOT
+from helpers.paths import ROOT, executable
 from helpers.placements import place, write
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
@@ -321,8 +321,7 @@ def test_a_pod_finds_its_node_rank_by_node_or_by_its_own_name(tmp_path):
     found, _ = data([2, 3, 4, 5, 0, 1])
     (tmp_path / "run").write_text(found["torchrun.sh"])
     for name, text in {"hostname": "echo $AM", "torchrun": 'echo "$@"'}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, f"#!/bin/sh\n{text}\n")
 
     def run(**names):
         env = {"PATH": f"{tmp_path}:/usr/bin:/bin", **names}

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import hwloc_sample
-from helpers.placements import expand, mappings, place, write
+from helpers.placements import mappings, place, write
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.cpu_lists import format_list
 
 LAUNCHERS = ("openmpi", "slurm")
-
-
-@given(st.sets(st.integers(0, 40), min_size=1))
-def test_number_lists_come_back(numbers):
-    ascending = sorted(numbers)
-    assert expand(format_list(ascending)) == ascending
 
 
 @pytest.mark.parametrize("name", [*LAUNCHERS, "newrank"])
@@ -83,12 +73,6 @@ def test_what_cannot_be_written_is_known_before_the_work(tmp_path):
     with pytest.raises(UnsupportedError, match="a folder, expected a file name"):
         check_target(tmp_path, "json", holds="mapping")
     check_target("-", "slurm", holds="mapping")
-
-
-def test_every_placement_format_is_registered_with_a_sentence():
-    placements = {name: form for name, form in formats.items() if form.holds == "mapping"}
-    assert set(placements) >= {"plain", "json", "openmpi", "slurm", "newrank"}
-    assert all(form.summary for form in placements.values())
 
 
 # Renumbering of slots that are alike: it changes no distance and makes nodes equal.
@@ -152,14 +136,3 @@ def test_gpus_reach_ranks_by_the_script():
         assert (written.mapping or mapping).pe.tolist() == [1, 0]
     assert "--cpu-bind=none --gpu-bind=none sh" in write("slurm", mapping).launch
     assert "-o gpu-affinity=off -o cpu-affinity=off sh" in write("flux", mapping).launch
-
-
-def test_the_script_shows_a_rank_its_gpu(tmp_path):
-    mapping = Mapping(np.array([1, 0], np.int32), allocate(SMT, per="gpu"), {"problem": "processes"})
-    script = tmp_path / "place.sh"
-    # Neither the CPUs of that node nor taskset need be here.
-    script.write_text(write("openmpi", mapping).files[".place.sh"].replace('taskset -c "$cores" ', ""))
-    env = {"PATH": "/usr/bin:/bin", "PMI_RANK": "0"}
-    show = ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES$ZE_AFFINITY_MASK"]
-    done = subprocess.run(["sh", script, *show], env=env, capture_output=True, text=True, timeout=30)
-    assert done.stdout == "1\n"

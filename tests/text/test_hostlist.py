@@ -166,7 +166,7 @@ def test_files_that_are_none(tmp_path):
     with pytest.raises(FormatError, match="expected a file of hosts"):
         read_slots(str(tmp_path / "absent"))
     (tmp_path / "long").write_bytes(b"x" * 70000)
-    with pytest.raises(FormatError, match="long:1: 65536 characters"):
+    with pytest.raises(FormatError, match="long:1: a line of 65536 characters"):
         read_slots(str(tmp_path / "long"))
 
 

@@ -29,9 +29,8 @@ class BestOrder:
 
 def best_in_words(graph: CommGraph, where: Allocation, form: str) -> BestOrder | None:
     """Return the order of lowest J among those that a launcher can be told; None where words leave it open.
-
-    Of equal ones the first in the table, which is the simplest; O(m) each.
     """
+    # Of equal ones the first in the table, which is the simplest; O(m) each.
     best = None
     for order, command in orders_in_words(form, where, graph.n) if in_scale(graph, where) else ():
         value = CommCost().value(graph, where, launcher_placement(where, graph.n, order).pe)

@@ -42,7 +42,6 @@ class Variables:
     removed: tuple[str, ...] = ()  # variables of the job that would contradict
 
     def script(self) -> str:
-        """Return the lines that a shell evaluates."""
         lines = [f"unset {' '.join(self.removed)}"] if self.removed else []
         return "\n".join(lines + [f"export {name}={shlex.quote(value)}" for name, value in self.values])
 
@@ -59,12 +58,7 @@ def table_of(form: str) -> str:
 
 
 def variables_of(command: str, form: str) -> Variables:
-    """Return the variables that say what a printed command says; UnsupportedError if an option has none.
-
-    >>> found = variables_of("mpirun -n 4 --map-by node --bind-to core ./app", "openmpi")
-    >>> found.values[0], found.notices[1]
-    (('PRTE_MCA_rmaps_default_mapping_policy', 'node'), 'the command has to start 4 ranks (-n 4)')
-    """
+    """Return the variables that say what a printed command says; UnsupportedError if an option has none."""
     words, values, notices = shlex.split(command), [], [f"variables of {IN_WORDS[form].name}"]
     while ASSIGNMENT.fullmatch(words[0]):
         name, _, value = words.pop(0).partition("=")
@@ -108,11 +102,9 @@ def mapping_variables(
     mapping: Mapping, form: str, path: str, *, graph: CommGraph | None = None, force: bool = False,
     hosts: Sequence[str] | None = None, **options: Any,
 ) -> Variables:
-    """Write the file of a launch format, and return the variables that make a launcher read it.
-
-    Where variables can only say the host of every rank, ranks take the cores of a node in their order, and a
-    notice says what that costs. UnsupportedError where they cannot say that either.
-    """
+    """Write the file of a launch format, and return the variables that make a launcher read it."""
+    # Where variables can only say the host of every rank, ranks take the cores of a node in their order, and
+    # a notice says what that costs. UnsupportedError where they cannot say that either.
     name, path = table_of(form), os.path.abspath(path)
     given = {key: value for key, value in {"hosts": hosts, **options}.items() if value}
     chosen, notices = mapping, []

@@ -77,14 +77,9 @@ IN_WORDS = {
 
 def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str, str]]:
     """Yield the orders that a launcher can be told for `n` ranks, each with the command; simple ones first.
-
-    Words leave open which cores of a partly filled node ranks get, so there are none unless every slot is a
-    core, every core of the nodes has a rank, and all nodes have equally many.
-
-    >>> import hopbytes as hb
-    >>> list(orders_in_words("openmpi 4", hb.allocate("node:2 core:2"), 4))[1]
-    ('cyclic', 'mpirun -n 4 --map-by node --bind-to core ./app')
     """
+    # Words leave open which cores of a partly filled node ranks get, so there are none unless every slot is a
+    # core, every core of the nodes has a rank, and all nodes have equally many.
     row, machine = IN_WORDS[form], where.machine
     node_of_core = machine.node_of_core()
     counts = np.bincount(where.node_of_pe, minlength=int(node_of_core[-1]) + 1)

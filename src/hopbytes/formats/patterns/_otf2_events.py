@@ -31,7 +31,6 @@ NO_ROOT = 2**32 - 1
 
 
 def _name(value: Any) -> str:
-    """Return the name of one of the package's enumerations."""
     return str(value).rpartition(".")[2]
 
 
@@ -78,13 +77,11 @@ class Sums:
         return side[place] if side else own  # the group of MPI_COMM_SELF is stored as empty
 
     def send(self, source: int, target: int, volume: int) -> None:
-        """Count one message."""
         sums = self.messages.setdefault((source, target), [0, 0])
         sums[0] += volume
         sums[1] += 1
 
     def collective(self, own: int, event: Any) -> None:
-        """Count one rank's part of a collective call."""
         sides = self.groups_of(event.communicator)
         if len(sides) == 2:
             self.between += 1
@@ -115,7 +112,6 @@ class Sums:
             self.send(other, own, event.bytes_received)
 
     def take(self, location: Any, event: Any) -> None:
-        """Add one event of any kind to the sums."""
         kind = type(event).__name__
         own = self.rank.get(location.group)
         if own is None:
@@ -128,7 +124,6 @@ class Sums:
             self.one_sided(own, kind, event)
 
     def rows(self) -> dict[str, Any]:
-        """Return the sums as plain values for JSON."""
         return {
             "ranks": len(self.rank), "uneven": self.uneven, "unknown": self.unknown, "between": self.between,
             "messages": [[*pair, *sums] for pair, sums in self.messages.items()],

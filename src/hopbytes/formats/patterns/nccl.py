@@ -39,11 +39,7 @@ class LogLine(NamedTuple):
 
 
 def lines_in(line: bytes) -> list[LogLine]:
-    """Return the lines of threads in a line of text; those of several processes may be mixed.
-
-    >>> [words.text for words in lines_in(b"0: n1:7:8 [0] NCCL INFO comm 0xab ra n1:9:9 [1] NCCL INFO Ring")]
-    [b'comm 0xab ra', b'Ring']
-    """
+    """Return the lines of threads in a line of text; those of several processes may be mixed."""
     lines: list[LogLine] = []
     mark, end = line.rfind(MARK), len(line)
     while mark >= 0:
@@ -282,17 +278,15 @@ TREES = (b"TREE", b"0")  # tuning lines name the algorithm, older ones by its nu
 
 class NcclLog(Format, form="nccl"):
     """The log of all ranks, as ``mpirun`` prints it, or a file for each process (NCCL_DEBUG_FILE=nccl.%h.%p).
-
-    ``NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL`` logs ranks, rings and calls, ``TUNING`` the algorithms too. An
-    all-reduce goes around the rings of its communicator, in equal parts, or up and down the trees of the log
-    where a line of TUNING says so for its size; ``collectives=`` names another model. NCCL cuts rings of
-    many ranks in the log: then the neighbours that each rank logs count, or else the model ``ring``. A log
-    without calls tells the rings alone. Ranks are those of the communicator of all GPUs.
-
-    Sources: NCCL 2.x user guide ("Environment variables"), ``src/collectives.cc``, ``src/init.cc``,
-    ``src/enqueue.cc``, ``src/graph/rings.cc`` and ``src/transport`` (texts of the lines), the same of RCCL,
-    logs in issues 671, 1189 and 1609 of NVIDIA/nccl and in public reports of versions 2.4 to 2.28.
     """
+    # ``NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL`` logs ranks, rings and calls, ``TUNING`` the algorithms too. An
+    # all-reduce goes around the rings of its communicator, in equal parts, or up and down the trees of the
+    # log where a line of TUNING says so for its size; ``collectives=`` names another model. NCCL cuts rings
+    # of many ranks in the log: then the neighbours that each rank logs count, or else the model ``ring``. A
+    # log without calls tells the rings alone. Ranks are those of the communicator of all GPUs.
+    # Sources: NCCL 2.x user guide ("Environment variables"), ``src/collectives.cc``, ``src/init.cc``,
+    # ``src/enqueue.cc``, ``src/graph/rings.cc`` and ``src/transport`` (texts of the lines), the same of RCCL,
+    # logs in issues 671, 1189 and 1609 of NVIDIA/nccl and in public reports of versions 2.4 to 2.28.
 
     summary = "logs of NCCL and RCCL (NCCL_DEBUG=INFO): calls along the rings and trees of the log"
 
@@ -352,7 +346,6 @@ class _Log:
         self.announces = False  # since NCCL 2.18 communicators are named before their channels are
 
     def take(self, name: str, line_number: int, words: LogLine) -> None:
-        """Process a line."""
         text = words.text
         member, choice, call = MEMBER.search(text), CHOICE.match(text), CALL.match(text)
         with faults(name, line_number):

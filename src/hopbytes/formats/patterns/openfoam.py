@@ -17,11 +17,9 @@ OTHER = {"owner": "neighbour", "neighbour": "owner"}
 
 
 class PolyMesh(Format, form="polymesh"):
-    """A task per cell and an edge for every pair of cells with a face between them, faces counted.
-
-    Face i lies between the cells ``owner[i]`` and ``neighbour[i]``; faces of the boundary come last and have
-    no neighbour. Either file may be named, the other one lies beside it.
-    """
+    """A task per cell and an edge for every pair of cells with a face between them, faces counted."""
+    # Face i lies between the cells ``owner[i]`` and ``neighbour[i]``; faces of the boundary come last and
+    # have no neighbour. Either file may be named, the other one lies beside it.
 
     summary = "cells of an OpenFOAM mesh: constant/polyMesh/owner, with neighbour beside it"
 

@@ -22,12 +22,10 @@ COMPLAINT = re.compile(r"^\[OTF2\] \S+ error: (.*)$", re.MULTILINE)
 
 
 class Otf2(Format, form="otf2"):
-    """The anchor file, ``traces.otf2``, names the archive in its folder.
-
-    Sends of the program and one-sided transfers are counted in all communicators. Collectives become messages
-    by the model that ``collectives=`` names, with the sizes that Score-P stores. O(events), about 10⁵ events
-    per second.
-    """
+    """The anchor file, ``traces.otf2``, names the archive in its folder."""
+    # Sends of the program and one-sided transfers are counted in all communicators. Collectives become
+    # messages by the model that ``collectives=`` names, with the sizes that Score-P stores. O(events), about
+    # 10⁵ events per second.
 
     signature = re.compile(rb"\A[\s\S]{0,28}OTF2")
     suffixes = (".otf2",)

@@ -132,10 +132,8 @@ def _take(source: Source, what: str, dtype: str, count: int) -> Array:
 
 
 def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
-    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any.
-
-    Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
-    """
+    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any."""
+    # Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
     targets: Int32 = np.empty(0 if source.size is None else count, np.int32)
     piece: Array = np.empty(min(count, NUMBERS_PER_PIECE), dtype)
     largest = -1

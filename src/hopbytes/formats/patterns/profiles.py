@@ -90,10 +90,8 @@ IPM_COLLECTIVE = re.compile(
 
 
 class Ipm(Format, form="ipm"):
-    """The profile must be recorded with ``IPM_LOG=full``, because a terse profile contains no peers.
-
-    Collectives are left out, because IPM does not record which ranks took part.
-    """
+    """The profile must be recorded with ``IPM_LOG=full``, because a terse profile contains no peers."""
+    # Collectives are left out, because IPM does not record which ranks took part.
 
     signature = re.compile(b"<ipm_job_profile")
     suffixes = (".ipm.xml",)
@@ -151,10 +149,8 @@ MPIP_END = re.compile(rb"-+ End Communication Matrix -+")
 
 
 class MpiP(Format, form="mpip"):
-    """Rows are ``source target bytes messages``; the diagonal holds the sum of a row and is not traffic.
-
-    Calls of MPI_Sendrecv and collectives are not in the matrix.
-    """
+    """Rows are ``source target bytes messages``; the diagonal holds the sum of a row and is not traffic."""
+    # Calls of MPI_Sendrecv and collectives are not in the matrix.
 
     signature = re.compile(rb"\A@ mpiP")
     suffixes = (".mpip",)

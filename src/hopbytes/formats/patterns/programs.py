@@ -32,12 +32,10 @@ class _Program(NamedTuple):
 
 
 class Programs(Format, form="programs"):
-    """A line ``program PATTERN COMMAND`` per program, in the order of ranks, and ``between PATTERN``.
-
-    Ranks of all programs are numbered through, as MPI_COMM_WORLD does. Patterns are files, relative to the
-    folder of this one, or generated (``stencil:8x8``). ``between`` has the messages among ranks of different
-    programs, in these common numbers. ``#`` begins a comment.
-    """
+    """A line ``program PATTERN COMMAND`` per program, in the order of ranks, and ``between PATTERN``."""
+    # Ranks of all programs are numbered through, as MPI_COMM_WORLD does. Patterns are files, relative to the
+    # folder of this one, or generated (``stencil:8x8``). ``between`` has the messages among ranks of
+    # different programs, in these common numbers. ``#`` begins a comment.
 
     suffixes = (".programs",)
     summary = "several programs of one command: a pattern of each, and the traffic between them"
@@ -112,7 +110,6 @@ def _check_size(source: Source, number: int, spec: str) -> None:
 
 
 def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
-    """Return the pattern that a line names."""
     path = name
     if not is_pattern_spec(name) or os.path.exists(name):
         path = os.path.join(os.path.dirname(source.path or ""), name)

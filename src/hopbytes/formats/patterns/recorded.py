@@ -99,11 +99,9 @@ def rank(where: str, line: int | None, token: bytes) -> int:
 def files_of_set(
     source: Source, names: re.Pattern[str], first: int = 0
 ) -> Iterator[tuple[int | None, str, BufferedReader]]:
-    """Yield (rank, name, stream) of the files of a recording, in the order of ranks.
-
-    `names` has the groups ``before``, ``rank`` (from `first` on) and ``after``. Another name, or standard
-    input, is a complete recording, and its rank is None.
-    """
+    """Yield (rank, name, stream) of the files of a recording, in the order of ranks."""
+    # `names` has the groups ``before``, ``rank`` (from `first` on) and ``after``. Another name, or standard
+    # input, is a complete recording, and its rank is None.
     own = names.fullmatch(os.path.basename(source.path)) if source.path else None
     if own is None:
         yield None, source.name, source.stream
@@ -168,9 +166,8 @@ class Collectives:
         calls: int = 1, first: int = 0,
     ) -> None:
         """Add the part of member `own`: `volume` bytes in `calls` calls; `members` None stands for all ranks.
-
-        With `first` > 0 the call is between two groups, and the first `first` members form the first group.
         """
+        # With `first` > 0 the call is between two groups, and the first `first` members form the first group.
         sums = self._sums.setdefault((kind, root, members, first), {}).setdefault(own, [0, 0])
         sums[0] += volume
         sums[1] += calls

@@ -25,10 +25,8 @@ ARCS_PER_PIECE = 1 << 16
 
 
 class Edges(Format, form="edges"):
-    """Fields are separated by blanks, tabs or commas; ``#`` and ``%`` start comments.
-
-    The first line may hold the number of tasks alone, as in the ``.topo`` files of the analmap tools.
-    """
+    """Fields are separated by blanks, tabs or commas; ``#`` and ``%`` start comments."""
+    # The first line may hold the number of tasks alone, as in the ``.topo`` files of the analmap tools.
 
     suffixes = (".edges", ".el", ".topo")
     summary = "edge list: source target [bytes [messages]], tasks from 0, optional first line n"
@@ -324,10 +322,8 @@ PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".co
 
 
 class Csv(Format, form="csv"):
-    """Row i, column j holds the bytes from task i to task j.
-
-    Option: ``counts`` names the matrix of message counts; ``""`` reads none even if one exists.
-    """
+    """Row i, column j holds the bytes from task i to task j."""
+    # Option: ``counts`` names the matrix of message counts; ``""`` reads none even if one exists.
 
     suffixes = (".csv",)
     marked = False  # spreadsheets, MATLAB and C programs read numbers from every line

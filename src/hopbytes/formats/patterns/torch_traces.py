@@ -47,11 +47,7 @@ LONGEST_NAME = 200
 
 
 def call_kind(name: str) -> str | None:
-    """Return the kind of a call, ``send``, or None where the record moves no data.
-
-    >>> call_kind("nccl:_all_gather_base"), call_kind("nccl:send 0->1"), call_kind("nccl:coalesced")
-    ('allgather', 'send', None)
-    """
+    """Return the kind of a call, ``send``, or None where the record moves no data."""
     word = "" if len(name) > LONGEST_NAME else name.rpartition(":")[2].split(" ")[0].strip("_").lower()
     kind = KINDS.get(ENDINGS.sub("", word).replace("_", ""))
     if kind == "recv" or (kind is None and SILENT.fullmatch(word)):
@@ -110,10 +106,8 @@ class TorchCalls:
         self, own: int, kind: str, members: tuple[int, ...], sent: int, received: int, *,
         calls: int = 1, root: int | None = None,
     ) -> None:
-        """Add `calls` calls of rank `own` with `sent` bytes of input and `received` bytes of output.
-
-        `root` is the place of the root among `members`; the first one where it was not recorded.
-        """
+        """Add `calls` calls of rank `own` with `sent` bytes of input and `received` bytes of output."""
+        # `root` is the place of the root among `members`; the first one where it was not recorded.
         member = self._place(own, members)
         if kind in ROOTED and root is None:
             self.rootless += calls
@@ -145,7 +139,6 @@ class TorchCalls:
         return places[own]
 
     def graph(self, source: Source, format: str, n: int, notices: Sequence[str], **facts: Any) -> CommGraph:
-        """Return the pattern of `n` ranks."""
         highest = max((max(members) for members in self._places), default=0)
         if highest >= n:  # before calls of such a group are expanded
             raise source.error(f"rank {highest} in a group, expected 0 to {n - 1}")
@@ -169,16 +162,14 @@ Sums = list[int]
 
 
 class FlightRecorder(Format, form="flight"):
-    """A file per rank, whose number ends the name: ``flight_0.json``, ``flight_1.json`` …
-
-    A program writes its file by ``torch._C._distributed_c10d._dump_fr_trace_json()`` (with ``nccl`` in place
-    of ``fr`` for NCCL alone), if ``TORCH_FR_BUFFER_SIZE`` is the number of calls to keep. The pickled form of
-    the same records is not read, because unpickling a file may run any program that it contains. gloo names
-    no ranks of groups; those that recorded calls of a group are its members then. The flight recorder does
-    not record roots, nor how many bytes of an all-to-all go to which rank: equal shares are assumed.
-
-    Source: PyTorch tutorial "Flight Recorder for Debugging Stuck Jobs", and files of PyTorch 2.13.
-    """
+    """A file per rank, whose number ends the name: ``flight_0.json``, ``flight_1.json`` …"""
+    # A program writes its file by ``torch._C._distributed_c10d._dump_fr_trace_json()`` (with ``nccl`` in
+    # place of ``fr`` for NCCL alone), if ``TORCH_FR_BUFFER_SIZE`` is the number of calls to keep. The pickled
+    # form of the same records is not read, because unpickling a file may run any program that it contains.
+    # gloo names no ranks of groups; those that recorded calls of a group are its members then. The flight
+    # recorder does not record roots, nor how many bytes of an all-to-all go to which rank: equal shares are
+    # assumed.
+    # Source: PyTorch tutorial "Flight Recorder for Debugging Stuck Jobs", and files of PyTorch 2.13.
 
     summary = "PyTorch's flight recorder (JSON, a file per rank): calls of torch.distributed"
 
@@ -345,13 +336,10 @@ def _bytes(args: dict[str, Any], kind: str) -> int:
 
 
 class Kineto(Format, form="kineto"):
-    """A file per rank; the files of a run have the same name but for numbers, ``trace_0.json`` …
-
-    Events ``record_param_comms`` name collective, sizes, group and ranks (NCCL). Where there are none but
-    those of gloo, which name no group, a trace is read if all its calls are of one group.
-
-    Source: ``torch/csrc/profiler/util.cpp`` of PyTorch (names of the fields), and traces of PyTorch 2.13.
-    """
+    """A file per rank; the files of a run have the same name but for numbers, ``trace_0.json`` …"""
+    # Events ``record_param_comms`` name collective, sizes, group and ranks (NCCL). Where there are none but
+    # those of gloo, which name no group, a trace is read if all its calls are of one group.
+    # Source: ``torch/csrc/profiler/util.cpp`` of PyTorch (names of the fields), and traces of PyTorch 2.13.
 
     suffixes = (".pt.trace.json",)
     summary = "traces of torch.profiler (Kineto, a file per rank): calls of torch.distributed"
@@ -397,8 +385,6 @@ def _files(source: Source) -> Iterator[tuple[str, bytes]]:
 
 
 class _Trace:
-    """The trace of one rank."""
-
     def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
         facts = content.get("distributedInfo")
@@ -416,7 +402,6 @@ class _Trace:
             self.groups = _groups(facts.get("pg_config"))
 
     def add_to(self, calls: TorchCalls) -> None:
-        """Add the calls of this rank."""
         records = 0
         for number, event in enumerate(self.events):
             if isinstance(event, dict) and event.get("name") == "record_param_comms":

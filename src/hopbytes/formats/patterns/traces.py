@@ -72,8 +72,6 @@ class Dumpi(Format, form="dumpi"):
 
 
 class _Calls:
-    """Reads the calls of one rank."""
-
     def __init__(self, name: str, own: int, traffic: Traffic, collectives: Collectives) -> None:
         self.name, self.own, self.traffic, self.collectives = name, own, traffic, collectives
         self.arguments: dict[bytes, bytes] = {}
@@ -181,11 +179,10 @@ PLAIN: dict[bytes, tuple[str, int, int | None, int]] = {
 
 
 class Simgrid(Format, form="simgrid"):
-    """One file per rank, or one for all ranks; receives are not counted, because they repeat the sends.
-
-    Collectives are left out unless ``collectives=`` names a model. Traces do not name communicators, so all
-    ranks are assumed to take part. An all-to-all with a count per rank gives the same messages in each model.
-    """
+    """One file per rank, or one for all ranks; receives are not counted, because they repeat the sends."""
+    # Collectives are left out unless ``collectives=`` names a model. Traces do not name communicators, so all
+    # ranks are assumed to take part. An all-to-all with a count per rank gives the same messages in each
+    # model.
 
     signature = FIRST
     suffixes = (".ti",)
@@ -239,7 +236,6 @@ class _Trace:
         self.waiting: list[tuple[str, int, list[bytes]]] = []
 
     def take(self, name: str, line_number: int, fields: list[bytes]) -> None:
-        """Process one action."""
         self.name, self.line_number = name, line_number
         own, action, values = rank(name, line_number, fields[0]), fields[1].lower(), fields[2:]
         self.own, self.values = own, values
@@ -262,7 +258,6 @@ class _Trace:
         self.traffic.add(self.own, target, volume, 1)
 
     def _call(self, kind: str, volume: int, root: int = 0) -> None:
-        """Process the part of a rank in a collective."""
         self.collectives.add(self.own, kind, volume, root)
 
     def _blocks(self, volumes: list[int]) -> None:
@@ -298,7 +293,6 @@ class _Trace:
         self._call(kind, self._number(count_at) * self._size(type_at), root)
 
     def _lists(self, action: bytes) -> None:
-        """Process a collective with a count per rank."""
         n = self.size
         if action == b"alltoallv":
             size = self._size(2 + 2 * n)

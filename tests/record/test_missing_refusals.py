@@ -8,12 +8,13 @@ import shlex
 import pytest
 
 import hopbytes as hb
+from helpers.graphs import arcs_of
 from helpers.paths import executable
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
 from hopbytes.record.application import Application, explain_two_libraries
-from hopbytes.record.counts import Counts, counted
+from hopbytes.record.counts import Counts, counted, read_counts
 from hopbytes.record.interposer import with_preloaded
 from hopbytes.record.session import next_step, reason
 
@@ -52,6 +53,15 @@ def test_phases_are_told_where_the_program_named_any():
     assert "phases" not in counted(Counts(n=2, phases={0: 5}), "ring", per_communicator=False)
     facts = counted(Counts(n=2, phases={2: 7, 0: 5}), "ring", per_communicator=False)
     assert facts["phases"] == {"0": 5, "2": 7}
+
+
+@pytest.mark.parametrize(("model", "expected"), [("ring", {(0, 1): 7, (1, 0): 5}), ("ignore", {(0, 1): 7})])
+def test_messages_inside_collectives_belong_to_them(tmp_path, model, expected):
+    """Those that the library sent for a collective are counted where collectives are."""
+    for own, kind, size in ((0, "sent", 7), (1, "direct", 5)):
+        counts = f"rank {own} 2\nhost a\ngroup 0 0 1\n{kind} 0 0 {1 - own} {size} 1\n"
+        (tmp_path / f"rank.{own}.txt").write_text(f"hopbytes recording 1\n{counts}end\n")
+    assert arcs_of(read_counts(str(tmp_path), model)[0]) == expected
 
 
 @pytest.mark.parametrize("words", ["mpirun -n 16 ./halo", "srun -n 16 ./halo", "mpirun4 -n 16 ./halo"])

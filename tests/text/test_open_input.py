@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -260,14 +261,19 @@ def test_a_pipe_with_a_slow_writer_is_read(hopbytes, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     pid = os.fork()
     if not pid:
-        with open(tmp_path / "pipe", "wb") as pipe:
-            time.sleep(0.3)
-            pipe.write(b"0,1,5\n")
-            pipe.flush()
-            time.sleep(0.3)
-            pipe.write(b"1,0,5\n")
-        os._exit(0)
-    assert hb.read(tmp_path / "pipe", "edges").m == 2
+        try:
+            with open(tmp_path / "pipe", "wb") as pipe:
+                time.sleep(0.3)
+                pipe.write(b"0,1,5\n")
+                pipe.flush()
+                time.sleep(0.3)
+                pipe.write(b"1,0,5\n")
+        finally:
+            os._exit(0)  # also after an error: this process must not go on as a second pytest
+    try:
+        assert hb.read(tmp_path / "pipe", "edges").m == 2
+    finally:
+        os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert hopbytes("show", "-", "--input-format", "csv", stdin="0,5\n5,0\n").returncode == 0
 

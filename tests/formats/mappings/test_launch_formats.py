@@ -56,6 +56,7 @@ KNOWN = [
     ("hydra", WIDE, "n1:2 n2:2", "-bind-to user:0+1,2+3 ./app"),
     ("intel", WIDE, "n1:2 n2:2", "-genv I_MPI_PIN_DOMAIN='[0x3,0xc]' -genv OMP_NUM_THREADS 2"),
     ("intel", IN_ORDER, "n1:4 n2:4", "-genv I_MPI_PIN_PROCESSOR_LIST=0,1,2,3 ./app"),
+    ("intel", UNEQUAL, "n1:1 n2:3", "-genv I_MPI_PIN=off sh {stem}.place.sh ./app"),
     ("pals", WIDE, "n1 n2", "OMP_NUM_THREADS=2 OMP_PLACES=cores mpiexec -n 4 --ppn 2 --hostfile {stem} "
      "--cpu-bind list:0-1:2-3 ./app"),
     ("mvapich", place(MACHINE, [2, 3, 0], hosts=HOSTS, cores_per_slot=2), "n1 n1 n2",

@@ -6,19 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.real_mpi import RUN_AS_ROOT
+from helpers.real_mpi import MPIRUN, RUN_AS_ROOT, needs_mpi4py
 
-MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
-READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
-pytestmark = [
-    pytest.mark.launcher, pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python"),
-]
+pytestmark = [pytest.mark.launcher, needs_mpi4py]
 PROGRAM = [sys.executable, "-m", "hopbytes"]
 ON = ("--on", "node:2@10 core:3@1")
 #: No run here may last longer; what hangs fails.

@@ -8,11 +8,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from document_examples import examples, examples_of, printed_launches
-from several_hosts import HOSTS, farm, launched
+from several_hosts import HOSTS, build, farm, launched
 from slurm_nodes import needs_slurm, slurm_cluster
 from test_openmpi import node_xml
 
@@ -22,7 +21,6 @@ from helpers.thorough import THOROUGH
 
 EXAMPLES = examples()
 LAUNCHES = [one for one in EXAMPLES if one.launches and not one.reason]
-HERE = Path(__file__).parent
 
 
 def scripts(folder, **programs):
@@ -31,16 +29,6 @@ def scripts(folder, **programs):
     for name, words in programs.items():
         executable(folder / name, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     return folder
-
-
-def build(compiler, folder):
-    """Build the program that the examples call ./app."""
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
-    command = [compiler, str(HERE / "partners.c"), "-o", "app"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
 
 
 KINDS = ("openmpi-5", "openmpi-4", "hydra")

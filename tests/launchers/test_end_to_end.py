@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-from several_hosts import HOSTS, farm
+from several_hosts import HOSTS, build, farm
 
 import hopbytes as hb
 from helpers.placements import expand
@@ -38,12 +36,7 @@ ALL_SHAPES = pytest.mark.parametrize("hosts", ["openmpi-5", "hydra"], indirect=T
 def hosts(request, tmp_path_factory):
     """Four hosts known by a probe on each of them, and an MPI program."""
     found = farm(request.param, tmp_path_factory.mktemp(request.param))
-    if shutil.which(found.compiler) is None:
-        pytest.skip(f"{found.compiler} is not installed")
-    build = [found.compiler, str(Path(__file__).parent / "partners.c"), "-o", "app"]
-    done = subprocess.run(build, cwd=found.folder, env=found.environment, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{found.compiler} does not compile: {done.stderr[:80]}")
+    build(found.compiler, found.folder)
     found.hopbytes("probe", "-o", "job.machine.json", "--", *found.once)
     return found
 

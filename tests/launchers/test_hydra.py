@@ -10,17 +10,12 @@ import pytest
 import hopbytes as hb
 from helpers.paths import executable
 from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
+from helpers.real_mpi import needs_two_cpus
 
 #: The installed launcher, and that of MPICH 5 in an environment of its own, which would hide the first.
 NEW = os.environ.get("HOPBYTES_TEST_MPICH", "/opt/hopbytes-mpich")
 HYDRAS = {"installed": shutil.which("mpiexec.hydra"), "MPICH 5": shutil.which(f"{NEW}/bin/mpiexec.hydra")}
-pytestmark = [
-    pytest.mark.launcher,
-    pytest.mark.skipif(
-        sorted(os.sched_getaffinity(0))[:2] != [0, 1] or shutil.which("taskset") is None,
-        reason="needs taskset and CPUs 0 and 1",
-    ),
-]
+pytestmark = [pytest.mark.launcher, needs_two_cpus]
 
 CASES = on_three_hosts()
 

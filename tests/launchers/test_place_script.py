@@ -9,13 +9,12 @@ import pytest
 
 import hopbytes as hb
 from helpers.placements import place
+from helpers.real_mpi import needs_two_cpus
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.node.node_tree import Gpu, NodeInventory, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
-
-CPUS = sorted(os.sched_getaffinity(0))
 
 needs_taskset = pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset is not installed")
 
@@ -30,7 +29,7 @@ def run(tmp_path, env, script, program=("grep", "Cpus_allowed_list", "/proc/self
 
 
 @needs_taskset
-@pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+@needs_two_cpus
 @pytest.mark.parametrize("variable", ["PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"])
 def test_a_rank_runs_on_its_core(tmp_path, variable):
     script = place_script(prepare(place("core:2", [1, 0]), {}))
@@ -40,7 +39,7 @@ def test_a_rank_runs_on_its_core(tmp_path, variable):
 
 
 @needs_taskset
-@pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+@needs_two_cpus
 def test_openmp_gets_as_many_threads_as_there_are_cores_and_keeps_what_is_set(tmp_path):
     script = place_script(prepare(place("core:2", [0], cores_per_slot=2), {}))
     show = ("sh", "-c", 'echo "$OMP_NUM_THREADS $OMP_PLACES $*"', "name", "two words", "$x")
@@ -50,7 +49,7 @@ def test_openmp_gets_as_many_threads_as_there_are_cores_and_keeps_what_is_set(tm
 
 
 @needs_taskset
-@pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+@needs_two_cpus
 def test_mpirun_inside_a_slurm_batch_script_wins_over_the_inherited_rank(tmp_path):
     script = place_script(prepare(place("core:2", [1, 0]), {}))
     done = run(tmp_path, {"SLURM_PROCID": "0", "OMPI_COMM_WORLD_RANK": "1"}, script)

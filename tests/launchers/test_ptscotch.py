@@ -1,18 +1,15 @@
 """First cuts by PT-Scotch under a real mpirun; needs libptscotch with 64-bit integers, and mpi4py."""
 
-import os
-
 import numpy as np
 import pytest
-from test_distributed_program import MPIRUN, ON, PROGRAM, READY, complaints, mpirun, ranks
+from test_distributed_program import ON, PROGRAM, complaints, mpirun, ranks
 
 import hopbytes as hb
+from helpers.real_mpi import HAS_MPI4PY, needs_mpi4py
 from hopbytes.mpi.distributed.ptscotch import VARIABLE, missing_ptscotch
 
-pytestmark = [
-    pytest.mark.launcher, pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python"),
-]
-LACKING = "" if not os.path.exists(MPIRUN) else missing_ptscotch()
+pytestmark = [pytest.mark.launcher, needs_mpi4py]
+LACKING = missing_ptscotch() if HAS_MPI4PY else ""
 
 
 @pytest.mark.skipif(bool(LACKING), reason=LACKING or "-")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ import pytest
 import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.paths import executable
-from helpers.real_mpi import FAMILIES, mpi
+from helpers.real_mpi import FAMILIES, mpi, program_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import WAITING
 from hopbytes.launch.installed import recognise
@@ -33,22 +31,9 @@ NEXT = {(i, (i + 1) % 4) for i in range(4)}
 P2P = INT * (1 + 2 + 4 + 8 + 16 + 3 * 32 + 64 + 2 * 64)
 
 
-@functools.cache
-def _programs():
-    """Programs are compiled once for all tests; the folder goes when this process ends."""
-    return tempfile.TemporaryDirectory(prefix="hopbytes-test-")
-
-
-@functools.cache
 def with_calls(family, *flags):
-    """Return (launch words, compiler, calls.c compiled); skips where there is none that compiles."""
-    launch, compiler = mpi(family)
-    program = f"{_programs().name}/calls-{family.replace(' ', '-')}{''.join(flags)}"
-    words = [compiler, *flags, str(CALLS), "-w", "-o", program]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
-    return launch, compiler, program
+    """Return (launch words, compiler, calls.c compiled)."""
+    return program_of(family, Path(__file__).parent / "calls.c", *flags)
 
 
 def counted(family, *calls, **options):

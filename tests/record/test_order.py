@@ -122,7 +122,8 @@ def test_sends_wait_as_the_program_did(tmp_path):
     received = ["p 0 7 0 0"] * 4 + [f"w 0 7 0 {number}" for number in range(4)]
     sent = "S 1 7 0 1;Y 1 7 0 2;s 1 7 0 3;y 1 7 0 4;f -1 -1 0 3;f -1 -1 0 2"
     steps(tmp_path, sent, ";".join(received))
-    (sent, _), notices = read_order(str(tmp_path), 2, 10)
+    (sent, got), notices = read_order(str(tmp_path), 2, 10)
+    assert [action.split()[4] for action in got if "irecv" in action] == ["1", "2", "3", "4"]
     assert [action.split()[1] for action in sent[2:6]] == ["send", "ssend", "isend", "issend"]
     tags = [action.split()[3] for action in sent[2:6]]
     assert sent[6:8] == [f"0 wait 0 1 {tags[3]}", f"0 wait 0 1 {tags[2]}"]

@@ -14,8 +14,8 @@ from test_openmpi import displayed_map, node_xml
 import hopbytes as hb
 from helpers.placements import expand, place
 from helpers.real_mpi import ENVIRONMENT, needs_two_cpus
-from hopbytes.formats.mappings.without_files import orders_in_words
 from hopbytes.launch import variables
+from hopbytes.launch.in_words import orders_in_words
 from hopbytes.launch.variables import mapping_variables, variables_of
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 

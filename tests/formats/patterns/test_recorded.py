@@ -199,7 +199,7 @@ def test_less_than_half_of_the_ranks_send(tmp_path, ranks, said):
     for own in range(ranks):
         (tmp_path / f"actions{own}.txt").write_text(f"{own} init\n" + "0 send 1 7 8\n" * (own == 0))
     notices = hb.read(tmp_path / "actions0.txt", holds="pattern").meta.get("notices", [])
-    assert any("nearly empty: only 1 of 3" in notice for notice in notices) == said
+    assert any("nearly empty" in notice for notice in notices) == said
 
 
 def test_one_file_of_all_ranks(tmp_path):

@@ -9,6 +9,7 @@ import stat
 
 import pytest
 
+from helpers.paths import file_with
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK
 from hopbytes.formats.files import atomic_write, check_writable, is_ours, may_write
@@ -18,8 +19,7 @@ TEXT = b"0 1 5\n1 0 7\n" * 2000
 
 def test_writing_is_all_or_nothing(tmp_path):
     """The second file fails half way, so the first must not appear either and the old one must survive."""
-    old = tmp_path / "second"
-    old.write_text("old")
+    old = file_with(tmp_path / "second", "old")
 
     def failing():
         yield b"half"
@@ -64,8 +64,7 @@ def test_missing_folder(tmp_path):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_only_our_files_are_overwritten(tmp_path, pack):
-    path = tmp_path / "a"
-    path.write_bytes(pack(f"# {MARK} 0.1\n0\n".encode()))
+    path = file_with(tmp_path / "a", pack(f"# {MARK} 0.1\n0\n".encode()))
     assert is_ours(str(path))
     may_write(str(path))
     path.write_bytes(pack(b"# somebody's results\n0\n"))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
 
 
 def mentions(*facts: str) -> str:
@@ -19,6 +23,15 @@ def mentions(*facts: str) -> str:
         return rf"(?=[\s\S]*{before}{re.escape(fact)}{after})"
 
     return "".join(map(whole, facts))
+
+
+@contextmanager
+def refused(kind: type[Exception] | tuple[type[Exception], ...], *texts: str) -> Iterator[None]:
+    """Expect an error of one line that contains these texts."""
+    with pytest.raises(kind) as caught:
+        yield
+    assert all(text in str(caught.value) for text in texts), caught.value
+    assert "\n" not in str(caught.value)
 
 
 def assert_refused(done, *facts: str) -> None:

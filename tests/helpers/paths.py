@@ -29,3 +29,12 @@ def executable(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+def file_with(path: Path, content: str | bytes) -> Path:
+    """Write a file; return its path."""
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        path.write_bytes(content)
+    return path

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.paths import file_with
 from helpers.placements import place
 from helpers.real_mpi import needs_two_cpus
 from hopbytes.formats.mappings.launch_files import prepare
@@ -20,8 +21,7 @@ needs_taskset = pytest.mark.skipif(shutil.which("taskset") is None, reason="task
 
 
 def run(tmp_path, env, script, program=("grep", "Cpus_allowed_list", "/proc/self/status")):
-    path = tmp_path / "place.sh"
-    path.write_text(script)
+    path = file_with(tmp_path / "place.sh", script)
     env = {"PATH": os.environ["PATH"], **env}
     return subprocess.run(
         ["sh", str(path), *program], env=env, capture_output=True, text=True, timeout=30
@@ -141,7 +141,6 @@ def test_a_whole_device_has_its_tiles(tmp_path):
 
 def test_scripts_with_gpus_are_posix_shell(tmp_path):
     for gpu in (Gpu(0, "nvml0", (0,), None, "nvidia"), Gpu(0, "0000:81:00.0", (0,))):
-        script = tmp_path / "place.sh"
-        script.write_text(gpu_script(gpu))
+        script = file_with(tmp_path / "place.sh", gpu_script(gpu))
         for shell in filter(shutil.which, ("sh", "bash", "dash")):
             assert subprocess.run([shell, "-n", str(script)], capture_output=True).returncode == 0

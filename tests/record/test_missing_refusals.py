@@ -9,7 +9,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import arcs_of
-from helpers.paths import executable
+from helpers.paths import executable, file_with
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
@@ -175,8 +175,7 @@ def test_more_processes_than_this_host_has_cores():
 
 def test_slots_of_a_host_file_beyond_the_cores_found(tmp_path):
     cores = hb.allocate("local").k
-    path = tmp_path / "hosts"
-    path.write_text("".join(f"n{node} slots={2 * cores}\n" for node in range(4)))
+    path = file_with(tmp_path / "hosts", "".join(f"n{node} slots={2 * cores}\n" for node in range(4)))
     graph = recorded_on(*[f"n{task // (2 * cores)}" for task in range(8 * cores)])
     verb, machine, before = suggested(graph, "--hostfile", str(path))
     assert (verb, machine, len(before)) == ("advise", f"node:4 core:{2 * cores}", 1)
@@ -204,8 +203,7 @@ def test_hosts_of_no_job_and_files_that_cannot_be_read(tmp_path):
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"))
     assert (verb, machine) == ("advise", "node:2 core:2")
     assert "n1 is not in a job that is known here" in why
-    path = tmp_path / "hosts"
-    path.write_text("n1 cores=4\n")
+    path = file_with(tmp_path / "hosts", "n1 cores=4\n")
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"), "--hostfile", str(path))
     assert (verb, machine) == ("advise", "node:2 core:2")
     assert "hosts:1: 'n1 cores=4'" in why

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import mentions
+from helpers.errors import mentions, refused
 from helpers.paths import executable
 from helpers.placements import expand, mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
@@ -278,10 +278,8 @@ def test_rankfiles_in_other_peoples_spelling():
 )
 def test_bad_files_are_named(form, text, message):
     where = allocate("node:2 core:4", hosts=("a", "b"))
-    with pytest.raises(HopbytesError) as caught:
+    with refused(HopbytesError, message):
         read(form, text, where=where, n=2)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_placement_by_hosts_needs_a_machine():
@@ -348,9 +346,8 @@ def test_five_dimensions_are_too_many():
     ],
 )
 def test_bad_coordinates_are_named(form, text, message):
-    with pytest.raises(FormatError) as caught:
+    with refused(FormatError, message):
         read(form, text, where=allocate("torus:3x2x2@10 / core:2@1"))
-    assert message in str(caught.value)
 
 
 def test_machines_without_coordinates_are_refused():

@@ -9,6 +9,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import arcs_of
+from helpers.paths import file_with
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.formats.patterns.nccl import HEAD_BYTES, lines_in, log_lines
@@ -214,8 +215,7 @@ def log(style="new", said_by_ranks=None, rccl=False, prefix=""):
 
 
 def read_rings(folder, text, name="nccl.log", **options):
-    path = folder / name
-    path.write_text(text)
+    path = file_with(folder / name, text)
     return hb.read(path, "nccl", **options)
 
 
@@ -306,8 +306,7 @@ def test_a_file_for_each_process(tmp_path):
     with pytest.raises(FormatError, match=r"1 of 24 ranks are missing \(23\)"):
         hb.read(tmp_path / "nccl.gpu-1.503.log", "nccl")
     # A name without the process is one file.
-    whole = tmp_path / "gpu-1.log"
-    whole.write_text((tmp_path / "nccl.gpu-1.503.log").read_text())
+    whole = file_with(tmp_path / "gpu-1.log", (tmp_path / "nccl.gpu-1.503.log").read_text())
     with pytest.raises(FormatError, match="23 of 24 ranks are missing"):
         hb.read(whole, "nccl")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
-from helpers.paths import SHARED_SAMPLES
+from helpers.paths import SHARED_SAMPLES, file_with
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 
@@ -203,8 +203,7 @@ def test_less_than_half_of_the_ranks_send(tmp_path, ranks, said):
 
 
 def test_one_file_of_all_ranks(tmp_path):
-    together = tmp_path / "all.prof"
-    together.write_text("".join(FILES["monitoring"].values()))
+    together = file_with(tmp_path / "all.prof", "".join(FILES["monitoring"].values()))
     assert arcs(hb.read(together)) == dict(zip([(0, 1), (1, 0)], EXPECTED["monitoring"], strict=True))
     together.write_text(FILES["monitoring"]["a.0.prof"])
     with pytest.raises(FormatError, match=mentions("1", "2")):
@@ -267,8 +266,7 @@ def test_bad_recordings_are_explained(tmp_path, name, content, message):
 
 
 def test_what_has_no_pairs_is_refused(tmp_path):
-    plain = tmp_path / "a.mpiP"
-    plain.write_text("@ mpiP\n@ Version : 3.5.0\n")
+    plain = file_with(tmp_path / "a.mpiP", "@ mpiP\n@ Version : 3.5.0\n")
     with pytest.raises(UnsupportedError, match="without a communication matrix"):
         hb.read(plain)
     terse = tmp_path / "a.ipm.xml"

@@ -16,7 +16,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions, refused
 from helpers.frameworks import needs_jax, needs_torch, python_with
-from helpers.paths import ROOT, executable
+from helpers.paths import ROOT, executable, file_with
 from helpers.placements import place, write
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
@@ -35,15 +35,20 @@ def written(folder, spec=SPEC, machine="rails:4x2", **options):
     return mapping, receipt
 
 
-def python(folder, text, package="torch", **variables):
-    """Run the Python that has a package in a folder."""
-    (folder / "worker.py").write_text(text)
+def finished(folder, command, **variables):
+    """Return what a command printed, which has to succeed."""
     done = subprocess.run(
-        [python_with(package), "worker.py"], cwd=folder, env={**os.environ, **variables}, capture_output=True,
-        text=True, timeout=120, check=False,
+        command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1", **variables}, capture_output=True,
+        text=True, timeout=240, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
+
+
+def python(folder, text, package="torch", **variables):
+    """Run a program by the Python that has a package."""
+    file_with(folder / "worker.py", text)
+    return finished(folder, [python_with(package), "worker.py"], **variables)
 
 
 def free_port():
@@ -192,12 +197,7 @@ def test_eight_processes_of_torchrun_are_where_the_mapping_says(tmp_path):
     mapping, _ = written(tmp_path)
     assert not np.array_equal(mapping.pe, np.arange(8))
     (tmp_path / "worker.py").write_text(WORKER)
-    done = subprocess.run(
-        [python_with("torch"), *TORCHRUN, free_port(), "worker.py"],
-        cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=240,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
+    finished(tmp_path, [python_with("torch"), *TORCHRUN, free_port(), "worker.py"])
     facts = json.loads((tmp_path / "mesh.py.json").read_text())
     tasks = np.arange(8).reshape(facts["shape"])
     for launched in range(8):
@@ -253,16 +253,6 @@ def page_example(folder):
     assert words[0] == "hopbytes"
     finished(folder, [sys.executable, "-m", "hopbytes", *words[1:]])
     return blocks[2][1], blocks[4][1]
-
-
-def finished(folder, command, **variables):
-    """Return what a command printed, which has to succeed."""
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1", **variables}, capture_output=True,
-        text=True, timeout=240, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
 
 
 @needs_torch

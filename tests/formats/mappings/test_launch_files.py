@@ -13,14 +13,14 @@ from helpers.errors import mentions
 from helpers.paths import hwloc_sample
 from helpers.placements import mappings, place, write
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.formats.base import formats
+from hopbytes.formats.exchange import check_target
 from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.mapping import Mapping
 
-LAUNCHERS = ("openmpi", "slurm")
 
-
-@pytest.mark.parametrize("name", [*LAUNCHERS, "newrank"])
+@pytest.mark.parametrize("name", ["openmpi", "slurm", "newrank"])
 def test_more_tasks_than_slots_name_both_numbers(name):
     with pytest.raises(InfeasibleError, match=mentions("5", "4", "2", "3")):
         write(name, place("core:4", [0, 1, 2, 3, 3]))
@@ -29,27 +29,28 @@ def test_more_tasks_than_slots_name_both_numbers(name):
         write(name, place("core:4", []))
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
+#: Those of new ranks name no hosts.
+NAMING_HOSTS = {name for name in formats if formats[name].capabilities.launcher} - {"newrank", "lammps"}
+
+
+@pytest.mark.parametrize("name", sorted(NAMING_HOSTS))
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
-        (("a",), "1 2"),
-        (("a", "a"), "host name a occurs twice"),
-        (("a", "b;rm -rf"), "-rf"),
-        (("a", "-b"), "'-b'"),
-        (("a", "b\n"), "'b\\n'"),
+        (("a",), "1 2"), (("a", "b", "c"), "3 2"), (("a", "a"), "host name a occurs twice"),
+        (("a b", "c"), "'a b'"), (("a", "b;rm -rf"), "-rf"), (("a", "-b"), "'-b'"), (("a", "b\n"), "'b\\n'"),
         (("a", ""), "host name ''"),
     ],
-)
+)  # fmt: skip
 def test_host_names_are_checked(name, hosts, message):
+    mapping = place("node:2@10 core:2@1 pu:2@1" if name == "jsrun" else "node:2@10 core:2@1", [0, 2])
     with pytest.raises(HopbytesError, match=mentions(*message.split())):
-        write(name, place("node:2@10 core:2@1", [0, 2]), hosts=hosts)
+        write(name, mapping, hosts=hosts)
 
 
 @pytest.mark.parametrize("name", ["openmpi", "slurm"])
 def test_a_strange_file_name_stays_one_word(name, tmp_path):
     """The command is a line of shell: whatever the file is called, it must not become more than a name."""
-
     path = str(tmp_path / "a b$(c)'d")
     receipt = hb.write(place("node:2@10 core:2@1", [0, 2, 1, 3], hosts=("a", "b")), path, name)
     words = [word.split("=", 1)[-1] for word in shlex.split(receipt.launch)]
@@ -58,7 +59,6 @@ def test_a_strange_file_name_stays_one_word(name, tmp_path):
 
 
 def test_the_command_names_a_file_whatever_the_name(tmp_path, monkeypatch):
-
     monkeypatch.chdir(tmp_path)
     mapping = place("node:2@10 core:2@1", [0, 2, 1, 3], hosts=("a", "b"))
     assert "SLURM_HOSTFILE=./-x " in hb.write(mapping, "-x", "slurm").launch
@@ -66,8 +66,6 @@ def test_the_command_names_a_file_whatever_the_name(tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_written_is_known_before_the_work(tmp_path):
-    from hopbytes.formats.exchange import check_target
-
     with pytest.raises(UnsupportedError, match=mentions("'openmpi'")):
         check_target("-", "openmpi", holds="mapping")
     with pytest.raises(UnsupportedError, match="a folder, expected a file name"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 
 import pytest
 
@@ -13,6 +14,7 @@ from helpers.paths import executable, file_with
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
+from hopbytes.patterns.collective_messages import KINDS, ROOTED, expand
 from hopbytes.record.application import Application, explain_two_libraries
 from hopbytes.record.counts import Counts, counted, read_counts
 from hopbytes.record.interposer import with_preloaded
@@ -55,13 +57,33 @@ def test_phases_are_told_where_the_program_named_any():
     assert facts["phases"] == {"0": 5, "2": 7}
 
 
+def counts_of(folder, *lines):
+    """Write what the interposer counted in each rank, given by its lines."""
+    members = " ".join(map(str, range(len(lines))))
+    for own, line in enumerate(lines):
+        text = f"rank {own} {len(lines)}\nhost a\ngroup 0 {members}\n{line}\nend\n"
+        file_with(folder / f"rank.{own}.txt", f"hopbytes recording 1\n{text}")
+    return str(folder)
+
+
 @pytest.mark.parametrize(("model", "expected"), [("ring", {(0, 1): 7, (1, 0): 5}), ("ignore", {(0, 1): 7})])
 def test_messages_inside_collectives_belong_to_them(tmp_path, model, expected):
     """Those that the library sent for a collective are counted where collectives are."""
-    for own, kind, size in ((0, "sent", 7), (1, "direct", 5)):
-        counts = f"rank {own} 2\nhost a\ngroup 0 0 1\n{kind} 0 0 {1 - own} {size} 1\n"
-        (tmp_path / f"rank.{own}.txt").write_text(f"hopbytes recording 1\n{counts}end\n")
-    assert arcs_of(read_counts(str(tmp_path), model)[0]) == expected
+    folder = counts_of(tmp_path, "sent 0 0 1 7 1", "direct 0 0 0 5 1")
+    assert arcs_of(read_counts(folder, model)[0]) == expected
+
+
+@pytest.mark.parametrize("model", ["pairs", "ring", "binomial"])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_collectives_become_messages_by_a_model(tmp_path, kind, model):
+    same = kind in ("bcast", "allreduce", "scan", "alltoall", "reduce")
+    root, sizes = 2 if kind in ROOTED else 0, [8] * 4 if same else [4, 8, 12, 16]
+    sizes = [0] * 4 if kind == "barrier" else sizes
+    folder = counts_of(tmp_path, *(f"call 0 0 {kind} {root} {size} 1" for size in sizes))
+    expected = Counter()
+    for message in expand(kind, model, sizes, root):
+        expected[message.source, message.target] += message.volume
+    assert arcs_of(read_counts(folder, model)[0]) == {pair: sent for pair, sent in expected.items() if sent}
 
 
 @pytest.mark.parametrize("words", ["mpirun -n 16 ./halo", "srun -n 16 ./halo", "mpirun4 -n 16 ./halo"])

@@ -102,29 +102,6 @@ def test_other_shapes_are_launched_as_they_were_mapped(hosts, case):
     assert json.loads(done.stdout)["checked"] == ["hosts", "CPUs"]
 
 
-GPU = """
-<object type="Group" cpuset="{mask}"><object type="Core" os_index="{number}" cpuset="{mask}">
-<object type="PU" os_index="{number}" cpuset="{mask}"/></object>
-<object type="Bridge"><object type="PCIDev" pci_busid="0000:0{number}:00.0" pci_type="0302 [10de:1db6]">
-<object type="OSDev" name="cuda{number}" osdev_type="5"/></object></object></object>
-"""
-
-
-@ALL_SHAPES
-def test_every_rank_sees_its_own_gpu(hosts):
-    """GPUs that are described and not there: what counts is what ranks are told."""
-    inside = "".join(GPU.format(number=number, mask=hex(1 << number)) for number in range(2))
-    package = f'<object type="Package" cpuset="0x3">{inside}</object>'
-    node = f'<topology version="2.0"><object type="Machine" cpuset="0x3">{package}</object></topology>'
-    (hosts.folder / "gpu.xml").write_text(node)
-    where = f"hwloc:{hosts.folder}/gpu.xml@{','.join(HOSTS)}"
-    mapping = mapped(hosts, "stencil:8", hb.allocate(where, per="gpu"))
-    assert mapping.where.gpus.tolist() == [0, 1] * 4
-    done = hosts.hopbytes("verify", "m.json", "--json", "--", *hosts.launch, "-n", "8")
-    assert json.loads(done.stdout)["wrong"] == []
-    assert json.loads(done.stdout)["checked"] == ["hosts", "CPUs", "GPUs"]
-
-
 @pytest.mark.parametrize("hosts", ["hydra"], indirect=True)
 def test_where_a_launcher_puts_ranks_is_a_mapping_to_verify(hosts):
     launch = [*hosts.words, "-n", "8", "-bind-to", "user:1,0"]

@@ -16,7 +16,7 @@ from hopbytes.engine.slots import (
     pair_search,
     repartition_pairs,
 )
-from hopbytes.kernels import optional
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
 from reference import slots_reference as twin

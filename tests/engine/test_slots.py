@@ -13,7 +13,7 @@ from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.problem import Call
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, pair_search
-from hopbytes.kernels import optional
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
 from reference import slots_reference as twin

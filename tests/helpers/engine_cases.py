@@ -17,7 +17,7 @@ from hopbytes.engine import (
     refine_placement,
     swap_refine,
 )
-from hopbytes.kernels import optional
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.comm_graph import CommGraph

@@ -48,9 +48,6 @@ def meet_bounds(
     heaviest first, until the bounds hold or all tasks have been assigned this way (then no PE exceeds
     the even share by more than the load of the heaviest task). The mapping with the lowest overload is
     returned.
-
-    The call takes O(n + k) if the bounds already hold. Otherwise the time grows with the degrees of the
-    tasks on overfull PEs, times a logarithm, but not with n x k.
     """
     if _overload(pe, loads, caps) == 0:
         return Rebalanced(np.array(pe, np.int32))
@@ -69,12 +66,7 @@ def meet_bounds(
 
 
 def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost | None) -> Iterator[Int32]:
-    """Yield mappings in which the tasks of the overfull PEs and of some PEs with room are reassigned.
-
-    Each mapping reassigns the tasks of twice as many PEs with room as the one before, until all PEs take
-    part, so that most of the mapping is preserved if a small part suffices. Tasks that are restricted to
-    certain PEs stay where they are, and the others share the remaining room.
-    """
+    """Yield mappings in which the tasks of the overfull PEs and of some PEs with room are reassigned."""
     free = loads > 0
     if linear_cost is not None:
         free &= ~linear_cost.restricted()
@@ -100,11 +92,7 @@ def fill_empty(
     graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None,
     caps: Int64 | None = None,
 ) -> Rebalanced:
-    """Give every empty PE a task from the nearest PE that holds two or more, or a lighter task.
-
-    Without linear costs a task that is heavier than the maximum load `caps` (int64[k]) of its new PE returns,
-    and the lightest task of all PEs with several takes its place, if it is light enough.
-    """
+    """Give every empty PE a task from the nearest PE that holds two or more, or a lighter task."""
     if int(group_sums(pe, None, where.k).min()) > 0:
         return Rebalanced(np.array(pe, np.int32))
     filled = _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)

@@ -35,13 +35,7 @@ FENNEL_FACTOR = 1.5
 
 
 def tree_of(where: Allocation, load_caps: Int64, zero_load_caps: Int64) -> TreeOfPes:
-    """Return the tree of an allocation, in which every node may hold what its PEs may hold together.
-
-    >>> import hopbytes as hb
-    >>> tree = tree_of(hb.allocate("node:2@10 core:2@1"), np.full(4, 5), np.full(4, 9))
-    >>> tree.first_child.tolist(), tree.path.tolist(), tree.caps[:3].tolist(), tree.gains.tolist()
-    ([1, 3, 5, 7, 7, 7, 7, 7], [1, 1, 2, 2, 3, 4, 5, 6], [20, 10, 10], [9, 1])
-    """
+    """Return the tree of an allocation, in which every node may hold what its PEs may hold together."""
     groupings, k = where.groups(), where.k
     if not groupings:  # a single PE
         groupings = [np.zeros(k, np.int32)]
@@ -74,13 +68,7 @@ def tree_of(where: Allocation, load_caps: Int64, zero_load_caps: Int64) -> TreeO
 
 
 def penalties(tree: TreeOfPes, total_load: int, total_weight: float) -> Float64:
-    """Return float64[2*nodes]: what each node costs a vertex of load 1, per square root of its load.
-
-    With ideal load I of a node and weight w of edges per load the cost is ``1.5 w sqrt(load / I)``, so that
-    a full node costs one and a half times what a vertex can save there. Vertices without load pay nothing.
-
-    Source: Tsourakakis, Gkantsidis, Radunovic, Vojnovic, "FENNEL", WSDM 2014, with gamma = 1.5.
-    """
+    """Return float64[2*nodes]: what each node costs a vertex of load 1, per square root of its load."""
     found = np.zeros(2 * tree.nodes)
     ideal = tree.caps[: tree.nodes] * (max(total_load, 1) / max(int(tree.caps[0]), 1))
     found[: tree.nodes] = FENNEL_FACTOR * (total_weight / max(total_load, 1)) / np.sqrt(np.maximum(ideal, 1))
@@ -103,10 +91,7 @@ SMALLEST_TABLE = 1 << 10
 
 
 class Sketch:
-    """Clusters of vertices, and the weights between clusters.
-
-    Memory O(n + buffer): 12 bytes per vertex, and while it is contracted three tables and rows of pairs.
-    """
+    """Clusters of vertices, and the weights between clusters."""
 
     def __init__(self, n: int, loads: Int64 | None, buffer: int, heaviest: int, limit: int) -> None:
         self.heaviest, self.limit, self.contractions, self.dropped = heaviest, limit, 0, 0

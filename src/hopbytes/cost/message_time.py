@@ -54,12 +54,6 @@ def knows_times(where: Allocation) -> bool:
 
 def times_of(graph: CommGraph, where: Allocation) -> Times:
     """Return the times of a machine's levels, or of its links and the levels inside its nodes, as integers.
-
-    >>> import hopbytes as hb
-    >>> where = hb.allocate("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
-    >>> times = times_of(hb.CommGraph.from_edges([0], [1], [1000]), where)
-    >>> times.latency, times.per_byte, times.exponent
-    ((0, 100000000000, 2000000000000), (0, 100000000, 1000000000), 18)
     """
     distance = where.distance
     if isinstance(distance, RailDistance):

@@ -19,14 +19,7 @@ _LEAST = 4
 
 @dataclass(slots=True, eq=False)
 class ArcRows:
-    """The rows of a symmetric graph, in arrays that kernels change and that grow by doubling.
-
-    >>> rows = ArcRows.of(Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([7, 7])))
-    >>> rows.set_pairs(np.array([0], np.int32), np.array([1], np.int32), np.array([9])).tolist()
-    [7]
-    >>> [column.tolist() for column in rows.arcs_of(np.array([1]))]
-    [[1], [0], [9]]
-    """
+    """The rows of a symmetric graph, in arrays that kernels change and that grow by doubling."""
 
     start: Int64  # int64[rows]: First arc of each row
     count: Int32  # int32[rows]: Number of arcs of each row, and of those that fit without moving it

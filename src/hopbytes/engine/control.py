@@ -153,9 +153,6 @@ def rescale_to_63_bits(
     The arrays themselves are returned if no sum can overflow, which is nearly always the case. Otherwise both
     lose low bits: distances first, down to 20 significant bits, then weights, which stay positive. Searches
     may use the rounded numbers, but results must be compared with the exact ones.
-
-    >>> rescale_to_63_bits(np.array([2**60, 1]), 2)
-    (array([288230376151711744,                  1]), None)
     """
     furthest, shift = excess_bits(weights, arcs, distances, threads)
     if distances is not None and shift:

@@ -121,12 +121,7 @@ def _size(n: int, searches: int, iterations: int) -> int:
 
 
 def crossed_uniformly(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:
-    """Take the place of each task from either permutation; tasks whose places are taken get random ones.
-
-    >>> one, other = np.array([0, 1, 2], np.int32), np.array([0, 2, 1], np.int32)
-    >>> crossed_uniformly(RandomNumbers(1), one, other).tolist()[0]
-    0
-    """
+    """Take the place of each task from either permutation; tasks whose places are taken get random ones."""
     n = len(one)
     order = rng.permutation(n)
     pick = rng.coins(n)
@@ -153,10 +148,6 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
     A task that loses its place gets the one that the new task leaves, so that tasks outside of the block
     stay where they are: the partially mapped crossover of Goldberg and Lingle (1985). If the parents hold
     the same groups of tasks on different groups of places, two whole groups are exchanged.
-
-    >>> one, other = np.array([2, 3, 0, 1], np.int32), np.array([0, 1, 2, 3], np.int32)
-    >>> transplanted(one, other, np.array([0, 1])).tolist()
-    [2, 3, 0, 1]
     """
     place, at = other.tolist(), np.argsort(other).tolist()
     source = np.argsort(one)[places].tolist()
@@ -168,11 +159,7 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
 
 
 def differences(rows: Int64) -> Int64:
-    """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3).
-
-    >>> differences(np.array([[0, 1], [3, 1]])).tolist()
-    [[0, 3], [3, 0]]
-    """
+    """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3)."""
     return np.stack([np.abs(rows - row).sum(axis=1) for row in rows])
 
 
@@ -296,12 +283,6 @@ def evolve(
     `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
     while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
     repeatedly find no lower cost.
-
-    >>> ring = np.roll(np.eye(8, dtype=np.int64), 1, axis=1)
-    >>> line = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
-    >>> place, _ = evolve(DenseProblem.build(ring, line), np.arange(8, dtype=np.int32), limit=20_000)
-    >>> int((ring * line[np.ix_(place, place)]).sum())
-    14
     """
     if limit is None and control.deadline is None:
         raise ValueError("evolve needs a limit of work or a deadline")
@@ -343,10 +324,7 @@ class _Search:
         self.least = self.problem.cost(self.best)
 
     def prepare(self, settings: EvolutionSettings) -> tuple[list[_Way], Int32]:
-        """Descend from random permutations; return how populations are improved, and a first population.
-
-        The best permutation so far, which is usually a good initial mapping, is its first member.
-        """
+        """Descend from random permutations; return how populations are improved, and a first population."""
         n, found = self.problem.n, [self.best[None, :]]
         while sum(map(len, found)) < settings.population and not self.over:
             found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])

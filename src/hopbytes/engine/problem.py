@@ -128,11 +128,7 @@ class VertexGroups:
 
     @classmethod
     def whole(cls, n: int, max_block_weights: Int64, seed: int) -> VertexGroups:
-        """Return all n vertices as one group.
-
-        >>> VertexGroups.whole(3, np.array([2, 1]), seed=7).block_start
-        array([0, 2])
-        """
+        """Return all n vertices as one group."""
         start = np.array([0, len(max_block_weights)], np.int64)
         return cls(np.zeros(n, np.int32), start, max_block_weights, np.array([seed % 2**64], np.uint64))
 

@@ -81,11 +81,7 @@ def check_block(block: Block, n: int, sums: UInt64) -> int:
 
 
 def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Float64) -> None:
-    """Place every vertex of a block by its way down the tree; `penalty` is float64[2*nodes].
-
-    Source: after Faraj and Schulz, "Recursive multi-section on the fly", CLUSTER 2022, with the score of
-    Tsourakakis et al., "FENNEL", WSDM 2014.
-    """
+    """Place every vertex of a block by its way down the tree; `penalty` is float64[2*nodes]."""
     kernel.stream_assign(block, tree, state, penalty)
 
 

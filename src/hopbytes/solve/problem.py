@@ -110,10 +110,7 @@ class TaskConstraints:
         return np.flatnonzero(np.bincount(pairs // n, minlength=k) < n)
 
     def linear_cost(self, n: int, k: int) -> LinearCost | None:
-        """Return the linear assignment cost of the constraints; None if there are none.
-
-        It has one entry per fixed task, per forbidden pair and per task with a price. O(n + entries).
-        """
+        """Return the linear assignment cost of the constraints; None if there are none."""
         priced = self.initial is not None and self.price > 0
         if not priced and self.forbidden is None and (self.fixed is None or not np.any(self.fixed >= 0)):
             return None

@@ -44,15 +44,7 @@ class RailRule:
 
     @classmethod
     def of(cls, graph: CommGraph, where: Allocation) -> RailRule | None:
-        """Return the rule for a training job (``ml:``), None for other patterns; O(arcs).
-
-        >>> import hopbytes as hb
-        >>> rule = RailRule.of(hb.read("ml:tp=2,pp=2,dp=2,layers=2"), hb.allocate("rails:2x4"))
-        >>> rule.misplaced(np.arange(8, dtype=np.int32)), rule.whole
-        ((0, 0), True)
-        >>> rule.misplaced(np.array([0, 1, 5, 4, 2, 3, 7, 6], np.int32))
-        (0, 6442450944)
-        """
+        """Return the rule for a training job (``ml:``), None for other patterns; O(arcs)."""
         training = training_of(graph)
         if training is None:
             return None
@@ -150,7 +142,7 @@ def with_links_weighed(
     the load, if the given one has more than 1 % more than an order of ranks that needs no mapping, or if it
     breaks the rule.
     """
-    from hopbytes.algorithms.refiners.routed import Routed
+    from hopbytes.algorithms.refiners.congestion import Routed
 
     links = Routed(goal=LINKS, effort=max(1, method.link_effort // LESS_EFFORT), hop_percent=LINK_ROOM)
     starts = [result, *_filled(task, result)]
@@ -192,15 +184,7 @@ def with_rule_kept(
 def worth_it(
     graph: CommGraph, where: Allocation, found: Int32, others: Several[Int32]
 ) -> tuple[int | None, list[str]]:
-    """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice.
-
-    >>> import hopbytes as hb
-    >>> where = hb.allocate("rails:4x1:pod=2:spines=1")
-    >>> pairs = hb.CommGraph.from_edges([0, 2], [1, 3], [8, 8])
-    >>> crossed, straight = np.array([0, 2, 1, 3], np.int32), np.array([0, 1, 2, 3], np.int32)
-    >>> worth_it(pairs, where, crossed, [straight])[0], worth_it(pairs, where, straight, [crossed])[0]
-    (0, None)
-    """
+    """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice."""
 
     judged = [Judged.of(graph, where, pe) for pe in (found, *others, *usual_orders(graph))]
     rule = RailRule.of(graph, where)
@@ -399,12 +383,13 @@ def _chosen_pes(
 
 
 def _among(graph: CommGraph, tasks: Int64) -> CommGraph:
-    """Return the messages among some tasks, which are numbered by their position in `tasks`."""
+    """Return what some tasks send to each other, which are numbered by their position in `tasks`."""
     number = np.full(graph.n, -1, np.int64)
     number[tasks] = np.arange(len(tasks))
     source, target = number[graph.sources()], number[graph.targets]
     kept = (source >= 0) & (target >= 0)
-    return CommGraph.from_edges(source[kept], target[kept], graph.arc_volumes()[kept], n=len(tasks))
+    volumes = None if graph.volumes is None else graph.volumes[kept]
+    return CommGraph.from_edges(source[kept], target[kept], volumes, n=len(tasks))
 
 
 def _mapping(n: int, tasks: Int64, pes: Int64) -> Int32:

@@ -163,12 +163,7 @@ def _around(where: Allocation, slots: Int64, needed: Int64) -> Int64:
 
 
 def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
-    """Return arguments of :func:`hopbytes.allocate` for "filled" and "spread"; {} without a choice.
-
-    >>> import hopbytes as hb
-    >>> slot_choices(hb.allocate("node:4 core:6"), 12, equal_nodes=True)
-    {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
-    """
+    """Return arguments of :func:`hopbytes.allocate` for "filled" and "spread"; {} without a choice."""
     if n >= where.k or n == 0 or asked_by_job(where, n):
         return {}
     if not equal_nodes:
@@ -187,10 +182,6 @@ def window(where: Allocation, wanted: int) -> Int64:
 
     The machine is divided along its levels (:meth:`Allocation.split`) as long as a part is large enough. The
     last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
-
-    >>> import hopbytes as hb
-    >>> window(hb.allocate("torus:4x4 / core:1"), 4).tolist()
-    [0, 1, 4, 5]
     """
     pes = np.arange(where.k, dtype=np.int64)
     while len(pes) > wanted:

@@ -18,9 +18,6 @@ def thread_count(threads: int | None, name: str = "threads") -> int:
     """Return the number of threads that the caller gave under this `name`, by default one for each CPU.
 
     More than :data:`MOST_THREADS` and than there are CPUs are of no use; answers do not depend on them.
-
-    >>> thread_count(3), thread_count(None) == cpus_allowed()
-    (3, True)
     """
     if threads is None:
         return cpus_allowed()
@@ -50,11 +47,7 @@ def name_of(what: str, value: T, *kinds: type) -> T:
 
 
 def whole(what: str, value: object, lowest: int) -> int:
-    """Return an integer from `lowest` to 2**63 - 1 as a Python integer.
-
-    >>> whole("threads", np.int32(4), 1)
-    4
-    """
+    """Return an integer from `lowest` to 2**63 - 1 as a Python integer."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise WrongTypeError(f"{what} {value!r}, expected an integer >= {lowest}")
     if value < lowest:
@@ -70,10 +63,7 @@ def check_functions(**given: object) -> None:
 
 
 def check_truths(**given: object) -> None:
-    """Raise WrongTypeError for an argument that is neither None nor a truth value.
-
-    >>> check_truths(pack=True, partition=None)
-    """
+    """Raise WrongTypeError for an argument that is neither None nor a truth value."""
     _check(given, lambda value: isinstance(value, (bool, np.bool_)), "True or False")
 
 

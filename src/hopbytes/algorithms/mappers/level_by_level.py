@@ -110,11 +110,7 @@ def bisected(
 
 
 def halved(groupings: list[Int32]) -> Allocation:
-    """Return a binary tree whose leaves are the PEs in the order of the last grouping.
-
-    >>> halved([np.arange(5, dtype=np.int32)]).machine.spec()
-    'cut3:2@3 cut2:2@2 cut1:[1,1,1,2]@1'
-    """
+    """Return a binary tree whose leaves are the PEs in the order of the last grouping."""
     starts = np.zeros(1, np.int64)
     ends = np.array([len(groupings[-1])], np.int64)
     counts: list[int | tuple[int, ...]] = []

@@ -50,11 +50,7 @@ class Schedule(Protocol):
 
 
 def divided(threads: int, subproblems: int) -> list[int]:
-    """Divide threads among min(threads, subproblems) workers evenly; the first workers get one more.
-
-    >>> divided(8, 3), divided(2, 5)
-    ([3, 3, 2], [1, 1])
-    """
+    """Divide threads among min(threads, subproblems) workers evenly; the first workers get one more."""
     workers = min(threads, subproblems)
     return [threads // workers + (worker < threads % workers) for worker in range(workers)]
 
@@ -151,11 +147,7 @@ class _Worker:
 
 
 class NonBlockingLayer:
-    """Teams proceed through the levels independently; workers that are done pass their threads to others.
-
-    A worker takes subproblems from the list of its team, each time together with all idle threads. When
-    the list is empty, it splits into a new team for the subproblems that it created.
-    """
+    """Teams proceed through the levels independently; workers that are done pass their threads to others."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -261,7 +253,8 @@ def run_schedule(
             effort.progress("subproblems divided", cuts, cuts + pending)
         _write(file, trace, done)
         if done.groups is not None:
-            result[_members(done.order.subproblem)] = done.groups
+            members = done.order.subproblem.members
+            result[slice(None) if members is None else members] = done.groups
 
     with _open(trace) as file:
         if root.size < WHOLE_BELOW:  # a single work item, for which loading thread pools would take longer
@@ -297,10 +290,6 @@ def _submitted(
         return threads.submit(copy_context().run, solve, order)
     except RuntimeError:
         raise no_thread() from None
-
-
-def _members(subproblem: Subproblem) -> Int32 | slice:
-    return slice(None) if subproblem.members is None else subproblem.members
 
 
 def _open(trace: str) -> IO[bytes]:

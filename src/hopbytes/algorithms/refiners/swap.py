@@ -206,8 +206,6 @@ class Swap(Refiner):
         chains: int = 0, perturbations: int = 0, settled: Int32 | None = None,
     ) -> tuple[Int32, bool]:
         """Return a mapping after a descent, annealing and perturbations, and whether a descent alone ended.
-
-        `settled` is a mapping that an earlier descent left.
         """
         problem = search_problem(graph, where, bounds)
         perturbations = min(

@@ -42,9 +42,6 @@ class Units:
 
     def linear_cost(self, linear_cost: LinearCost, pe: Int32) -> tuple[LinearCost, Int64]:
         """Return the linear cost of the tasks of each unit in every other unit, and the units that must stay.
-
-        Each task is assumed to be on the PE with the same position. Units stay where they are if they hold
-        a task that is restricted to certain PEs.
         """
         own = self.of_pe()
         offset = np.arange(len(own)) - self.start[own]
@@ -65,10 +62,7 @@ class Units:
 
 
 def units_of(where: Allocation, bounds: Bounds) -> list[Units]:
-    """Return the levels whose units have more than one PE, outermost first; none if distances are a table.
-
-    O(levels x k).
-    """
+    """Return the levels whose units have more than one PE, outermost first; none if distances are a table."""
     distance = where.distance
     if isinstance(distance, TreeDistance):
         widths = [w for w in range(1, 64) if distance.bit_costs[w + 1] > distance.bit_costs[w]]

@@ -56,8 +56,6 @@ def _priced(
 
 def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
     """Whether neither volumes nor distances are symmetric, so that the sum over both directions is not exact.
-
-    O(k^2 + m log m) for distance tables, O(1) otherwise.
     """
     distance = where.distance
     if not isinstance(distance, TableDistance) or np.array_equal(distance.table, distance.table.T):
@@ -71,11 +69,7 @@ def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
 
 
 def unlike_a_tree(where: Allocation, least: float = LEAST_DEVIATION) -> bool:
-    """Whether the machine is a network whose distances differ much from those of every tree, as on a grid.
-
-    Mappings by cuts, which see a tree, are then far from the best, and annealing gains most. On fat trees,
-    dragonflies, HyperX and hypercubes it gains less than one per cent. O(number of nodes).
-    """
+    """Whether the machine is a network whose distances differ much from those of every tree, as on a grid."""
     distance = where.distance
     return isinstance(distance, NetworkDistance) and distance.tree_deviation() > least
 

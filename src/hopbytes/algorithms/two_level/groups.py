@@ -108,10 +108,7 @@ def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 
 
 
 def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
-    """Return the directed graph between groups: volumes and messages summed, no arcs within a group.
-
-    O(n + m). If the graph has no numbers of messages, every arc counts as one message.
-    """
+    """Return the directed graph between groups: volumes and messages summed, no arcs within a group."""
     sources, targets = group[graph.sources()], group[graph.targets]
     apart = sources != targets
     volumes = None if graph.volumes is None else graph.volumes[apart]
@@ -125,10 +122,7 @@ def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
 
 
 def place_inside(graph: CommGraph, nodes: Nodes, place: Int32, bounds: Bounds, effort: Effort) -> Int32:
-    """Return int32[n], the PE of every task on its given node.
-
-    All nodes are partitioned together in one compiled call per level inside them. O(levels x (n + m)).
-    """
+    """Return int32[n], the PE of every task on its given node."""
     where, settings, control = nodes.where, settings_of(1, 4), effort.run_control()
     per_pe, loads = room_of(graph, bounds)
     problem = SearchProblem(graph.symmetric_positive(), loads)

@@ -83,11 +83,7 @@ def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics | BlockMetrics) ->
 
 
 def measure(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> MappingMetrics:
-    """Return the metrics of the mapping `pe` (int32[n], values 0..k-1).
-
-    Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the
-    arcs, which `threads` share.
-    """
+    """Return the metrics of the mapping `pe` (int32[n], values 0..k-1)."""
     if len(pe) != graph.n:
         raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
     check_scale(graph, where)
@@ -237,11 +233,7 @@ class TrafficMetrics:
 
 
 def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> TrafficMetrics:
-    """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs.
-
-    The definitions are those of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS
-    2015.
-    """
+    """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs."""
     nodes = np.asarray(where.node_of_pe, np.int32)[pe]
     n_nodes = int(nodes.max(initial=-1)) + 1
 

@@ -37,10 +37,7 @@ class KindOfTraffic:
 
 
 def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
-    """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``.
-
-    The pattern is generated again, O(arcs).
-    """
+    """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``."""
     from hopbytes.machines.gpu_domains import gpu_domains
     from hopbytes.patterns.ml import training_of
 

@@ -55,25 +55,13 @@ class CommCost(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> int:
-        """Return J; O(m), shared by `threads`.
-
-        The value is exact below 2**63, see :func:`hopbytes.cost.objectives.comm_cost.check_scale`.
-
-        >>> from hopbytes.machines.base import Level
-        >>> from hopbytes.machines.tree import Tree
-        >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
-        >>> arc = CommGraph.from_edges([0], [1], [5])
-        >>> CommCost().value(arc, where, np.array([0, 2], np.int32))
-        50
-        """
+        """Return J; O(m), shared by `threads`."""
         return distance_sum(graph, graph.volumes, where, pe, threads)
 
 
 @frozen
 class SearchForm:
     """Pattern and allocation on which J approximates another objective, with the error of the approximation.
-
-    Searches minimize sums of weight times distance; a time has a second term, the latency of each message.
     """
 
     graph: CommGraph  # the pattern with one weight per arc as its volumes

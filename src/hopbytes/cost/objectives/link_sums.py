@@ -84,10 +84,7 @@ def endpoints_of(where: Allocation) -> Int32:
 def traffic(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str, *, priced: bool
 ) -> LinkTraffic:
-    """Return the traffic of all routed arcs; `weights` is int64[m] or None for 1 each.
-
-    O(m x length of a route).
-    """
+    """Return the traffic of all routed arcs; `weights` is int64[m] or None for 1 each."""
     network = network_of(where, wanted)
     total = graph.m if weights is None else max(graph.total_volume, int(weights.sum()))
     shift = fraction_bits(network.form, total)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
-from hopbytes.algorithms.multisection.hierarchy import cut_distances
+from hopbytes.algorithms.multisection.hierarchy import cut_distances, numbered_by_parent
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import FormatError, ScaleError, damaged
 from hopbytes.formats.streaming import GraphStream
@@ -40,23 +40,18 @@ def tree_of(where: Allocation, load_caps: Int64, zero_load_caps: Int64) -> TreeO
     if not groupings:  # a single PE
         groupings = [np.zeros(k, np.int32)]
     cuts = [*cut_distances(where, groupings), 0]
-    nodes_of = [np.zeros(k, np.int64)]
+    nodes_of, unit = [np.zeros(k, np.int64)], np.zeros(k, np.int32)
     first_child, begin, count = [], 0, 1
     for grouping in groupings:
-        children = int(grouping.max()) + 1
-        parent = np.empty(children, np.int64)
-        parent[grouping] = nodes_of[-1] - begin
-        # Children are numbered by parent; groupings promise that only within a parent.
-        number = np.empty(children, np.int64)
-        number[np.argsort(parent, kind="stable")] = np.arange(children)
+        unit, parent = numbered_by_parent(grouping, unit)
         begin += count
-        first_child.append(begin + np.searchsorted(np.sort(parent), np.arange(count)))
-        nodes_of.append(begin + number[grouping])
-        count = children
+        first_child.append(begin + np.searchsorted(parent, np.arange(count)))
+        nodes_of.append((begin + unit).astype(np.int64))
+        count = len(parent)
     nodes = begin + count
     first_child.append(np.full(count + 1, nodes))
     pe_of_leaf = np.empty(k, np.int32)
-    pe_of_leaf[nodes_of[-1] - begin] = np.arange(k, dtype=np.int32)
+    pe_of_leaf[unit] = np.arange(k, dtype=np.int32)
     caps = np.zeros(2 * nodes, np.int64)
     for level in nodes_of:
         np.add.at(caps, level, load_caps)

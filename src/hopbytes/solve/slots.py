@@ -63,9 +63,9 @@ class Task:
     goal: Objective
     in_order_counts: bool = True  # the mapping in order is a candidate if every process has one slot
 
-    def formulated(self, request: Request | None = None) -> Problem:
-        """Return the formulated problem, by default for the original request."""
-        return formulate(self.graph, self.where, request or self.request, self.constraints)
+    def formulated(self, request: Request) -> Problem:
+        """Return the formulated problem for a request."""
+        return formulate(self.graph, self.where, request, self.constraints)
 
     def value(self, problem: Problem, pe: Int32, threads: int = 1) -> Value:
         """Return the key by which mappings are compared; exact integers for J."""
@@ -75,7 +75,7 @@ class Task:
         return self.goal.value(self.graph, self.where, problem.pes[pe].astype(np.int32)), cost
 
 
-def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
+def policies(task: Task, *, silent: bool) -> Iterator[Policy]:
     """Yield the policies of slot selection: only one if the slots are given or all slots are needed.
 
     With constraints on single tasks the search cannot choose freely, and neither can it without `silent`

@@ -317,20 +317,16 @@ class Candidates(Protocol):
 
 def descend(
     subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
-    settings: Settings, outside: Candidates | None = None, group: Int32 | None = None,
+    settings: Settings, outside: Candidates | None,
 ) -> Int32:
     """Return the group of the last of `levels` that holds each task of a subproblem.
 
     `each` is the number of arcs that an edge represents; `settings` gives the effort for a level by its share
-    of the cost; `group` is the known group of every task at ``levels[subproblem.depth]``, None if all tasks
-    are in the group of the subproblem.
+    of the cost.
     """
     csr, cost = subproblem.csr, 0
     low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
-    if group is None:
-        group = np.zeros(subproblem.n, np.int32)
-    else:
-        low, high = 0, levels[subproblem.depth].groups
+    group = np.zeros(subproblem.n, np.int32)
     for depth in range(subproblem.depth, len(levels)):
         if isinstance(outside, WarmStart) and effort.out_of_time:  # a known mapping is the result
             effort.count(cut_short=1)

@@ -171,12 +171,7 @@ def levels_of(
     even = even or (bounds.linear_cost is not None and bool(bounds.linear_cost.restricted().any()))
     levels, parents = [], np.zeros(where.k, np.int32)
     for depth, (grouping, count, share) in enumerate(zip(groupings, counts, shares, strict=True)):
-        parent = np.empty(count, np.int64)
-        parent[grouping] = parents
-        # Children must be numbered by parent, but groups() guarantees ascending numbers only within a parent.
-        number = np.empty(count, np.int32)
-        number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
-        child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
+        child_of_pe, parent = numbered_by_parent(grouping, parents)
         start = np.searchsorted(parent, np.arange(int(parents.max()) + 2)).astype(np.int64)
         below, held_below = group_sums(child_of_pe, leaf_bounds, count), group_sums(child_of_pe, held, count)
         sure = sure_loads(group_sums(child_of_pe, None, count), below, heaviest)
@@ -191,6 +186,17 @@ def levels_of(
     pe_of_leaf = np.empty(where.k, np.int32)
     pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
     return levels, pe_of_leaf
+
+
+def numbered_by_parent(grouping: Int32, parents: Int32) -> tuple[Int32, Int64]:
+    """Return the child of every PE, numbered by parent (groupings promise that within a parent only), and the
+    parent of every child.
+    """
+    parent = np.empty(int(grouping.max()) + 1, np.int64)
+    parent[grouping] = parents
+    number = np.empty(len(parent), np.int32)
+    number[np.argsort(parent, kind="stable")] = np.arange(len(parent), dtype=np.int32)
+    return number[grouping], np.sort(parent)
 
 
 def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:

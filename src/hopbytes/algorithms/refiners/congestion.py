@@ -144,6 +144,7 @@ class Limits:
 
     graph: CommGraph
     where: Allocation
+    bounds: Bounds
     hops: Objective
     most: int | None = None
     cost: int | None = None
@@ -195,38 +196,38 @@ class Routed(Refiner):
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         if where.machine.network() is None or graph.n == 0 or nodes_of(where).count < 2:
             return pe
-        limits = self._limits(graph, where, pe)
-        found = [pe, self._improved(graph, where, pe, bounds, effort, limits)]
+        limits = self._limits(graph, where, pe, bounds)
+        found = [pe, self._improved(pe, effort, limits)]
         if self.second_start:
             weight = "messages" if self.goal == "max_messages" else "volume"
             other = HopGreedy(weight=weight).map(graph, where, bounds, effort)
             if bounds.exact or graph.loads is None:
-                other = meet_bounds(
-                    graph, where, other, None if bounds.exact else graph.loads, bounds.load
-                ).pe
-                found.append(self._improved(graph, where, other, bounds, effort, limits))
+                other = meet_bounds(graph, where, other, None, bounds.load).pe
+                found.append(self._improved(other, effort, limits))
         judge = objectives[self.goal]()
         best = min(
             (one for one in found if limits.kept(one)), key=lambda one: judge.value(graph, where, one)
         )
-        if self.second_start or self.set_moves:
-            best = self._with_set_moves(graph, where, best, bounds, effort, limits)
+        if self.second_start or self.set_moves:  # sets of groups move when single moves find no improvement
+            links = Congestion(
+                goal=self.goal, group_work=50 * self.effort, task_work=5 * self.effort, set_percent=40,
+                hop_percent=None if self.hop_percent is None else 0, threshold=THRESHOLDS[0],
+            )
+            best = self._within(links, best, replace(effort, seed=effort.seed + 1), limits)
         endless = effort.deadline is not None or effort.work_limit is not None
-        return self._annealed(graph, where, best, bounds, effort, limits) if self.anneal and endless else best
+        return self._annealed(best, effort, limits) if self.anneal and endless else best
 
-    def _limits(self, graph: CommGraph, where: Allocation, pe: Int32) -> Limits:
+    def _limits(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds) -> Limits:
         hops = objectives["hops" if self.goal == "max_messages" else "hop_bytes"]()
         if self.hop_percent is None:
-            return Limits(graph, where, hops)
+            return Limits(graph, where, bounds, hops)
         most = int(hops.value(graph, where, pe)) * (100 + self.hop_percent) // 100
         cost = None if self.hop_percent else CommCost().value(graph, where, pe)
-        return Limits(graph, where, hops, most, cost)
+        return Limits(graph, where, bounds, hops, most, cost)
 
-    def _annealed(
-        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
-    ) -> Int32:
+    def _annealed(self, pe: Int32, effort: Effort, limits: Limits) -> Int32:
         goal = objectives[self.goal]()
-        now = goal.value(graph, where, pe), limits.of(pe)
+        now = goal.value(limits.graph, limits.where, pe), limits.of(pe)
         for step in count():
             before = effort.work.get("arcs", 0)
             if effort.used_up or now[1] == 0:
@@ -236,45 +237,29 @@ class Routed(Refiner):
                 goal=self.goal, threshold=THRESHOLDS[step % len(THRESHOLDS)], hop_percent=limits.room(now[1])
             )
             own = replace(effort, seed=seed)
-            better = own.whole(partial(self._within, links, graph, where, pe, bounds, own, limits))
+            better = own.whole(partial(self._within, links, pe, own, limits))
             if better is None or not effort.step_over(before):
                 return pe
             effort.count(anneal_rounds=1)
-            then = goal.value(graph, where, better), limits.of(better)
+            then = goal.value(limits.graph, limits.where, better), limits.of(better)
             if then < now:
                 pe, now = better, then
         raise AssertionError("the rounds end above")
 
-    def _with_set_moves(
-        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
-    ) -> Int32:
-        """Return the mapping after moves of sets of groups, made when single moves find no improvement."""
-        room = None if self.hop_percent is None else 0
-        links = Congestion(
-            goal=self.goal, group_work=50 * self.effort, task_work=5 * self.effort, set_percent=40,
-            hop_percent=room, threshold=THRESHOLDS[0],
-        )
-        own = replace(effort, seed=effort.seed + 1)
-        return self._within(links, graph, where, pe, bounds, own, limits)
-
-    def _improved(
-        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
-    ) -> Int32:
+    def _improved(self, pe: Int32, effort: Effort, limits: Limits) -> Int32:
         # The effort is lower than the default of these refiners, since fewer hop-bytes leave less room for
         # lowering the congestion.
         near: Refiner = HopSwap(delta=8) if self.goal == "max_messages" else WeightedHopSwap(delta=8)
-        pe = near.refine(graph, where, pe, bounds, effort)
+        pe = near.refine(limits.graph, limits.where, pe, limits.bounds, effort)
         links = Congestion(
             goal=self.goal, group_work=100 * self.effort, task_work=10 * self.effort,
             hop_percent=limits.room(limits.of(pe)),
         )
-        return self._within(links, graph, where, pe, bounds, effort, limits)
+        return self._within(links, pe, effort, limits)
 
-    def _within(
-        self, links: Congestion, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds,
-        effort: Effort, limits: Limits,
-    ) -> Int32:
+    def _within(self, links: Congestion, pe: Int32, effort: Effort, limits: Limits) -> Int32:
         """Move groups, then tasks; return the last of these mappings that is within the limits."""
+        graph, where, bounds = limits.graph, limits.where, limits.bounds
         groups = replace(links, task_work=0).refine(graph, where, pe, bounds, effort)
         found = replace(links, group_work=0).refine(graph, where, groups, bounds, effort)
         return next((one for one in (found, groups) if limits.kept(one)), pe)

@@ -80,7 +80,7 @@ def is_dense(graph: CommGraph) -> bool:
 
 
 def cheaper(
-    graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None = None
+    graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None
 ) -> Int32:
     """Return `after` unless it costs more than `before`, where linear costs count, too.
 

@@ -548,9 +548,9 @@ def notes(evaluation: Evaluation) -> list[str]:
     return sentences
 
 
-def plain_table(evaluation: Evaluation, complete: bool = True) -> str:
+def plain_table(evaluation: Evaluation) -> str:
     """Return the table as text, with columns aligned by blanks."""
-    lines = [HEADINGS, *rows(evaluation, complete)]
+    lines = [HEADINGS, *rows(evaluation)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
     return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(evaluation))
 

@@ -36,7 +36,6 @@ class Times:
     link_byte: Int64 | None = None  # on networks int64[n_links]: time of a byte on each link
 
     def seconds(self, time: int) -> float:
-        """Convert an integer time to seconds."""
         return float(time / 10**self.exponent)
 
 

@@ -32,7 +32,6 @@ class ArcRows:
 
     @classmethod
     def of(cls, csr: Csr) -> ArcRows:
-        """Return the rows of a graph. O(n + m)."""
         counts = np.diff(csr.indptr)
         doublings = np.ceil(np.log2(np.maximum(counts, 1) / _LEAST)).clip(0).astype(np.int64)
         space = np.where(counts > 0, _LEAST << doublings, 0)
@@ -56,7 +55,6 @@ class ArcRows:
         return int(self.pool[1])
 
     def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int32, Int64, Int64]:
-        """Return the arguments of kernels."""
         return self.start, self.count, self.space, self.target, self.opposite, self.weight, self.pool
 
     def grow(self, rows: int) -> None:

@@ -47,7 +47,6 @@ class DenseProblem:
 
     @property
     def n(self) -> int:
-        """Number of tasks and of places."""
         return len(self.flow)
 
     @classmethod
@@ -369,7 +368,6 @@ class _Search:
         return int(pool.costs.min(initial=NEVER))
 
     def improve_generation(self, pool: Population, begin: Int32, way: _Way) -> None:
-        """Improve a generation and let it enter the population."""
         for place, cost in zip(*self.improve(begin, way.iterations, way.fruitless), strict=True):
             pool.add(place, int(cost), way.size)
 
@@ -408,7 +406,6 @@ class _Search:
         return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
 
     def child(self, one: Int32, other: Int32, way: _Way) -> Int32:
-        """Cross two permutations; their common places stay."""
         if way.blocks and self.rng.coins(1)[0]:
             if self.unlike is None:
                 self.unlike = differences(self.problem.flow), differences(self.problem.distance)

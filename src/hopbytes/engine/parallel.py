@@ -48,7 +48,6 @@ class LevelGraph:
 
     @property
     def n(self) -> int:
-        """Number of vertices."""
         return len(self.loads)
 
     @property

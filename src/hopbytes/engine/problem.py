@@ -43,7 +43,6 @@ class SearchSettings:
 
     @classmethod
     def of(cls, algorithm: Any) -> SearchSettings:
-        """Return the settings of an algorithm that has options of these names."""
         return cls(**{name: getattr(algorithm, name) for name in SEARCH_OPTIONS})
 
 
@@ -128,7 +127,6 @@ class VertexGroups:
 
     @classmethod
     def whole(cls, n: int, max_block_weights: Int64, seed: int) -> VertexGroups:
-        """Return all n vertices as one group."""
         start = np.array([0, len(max_block_weights)], np.int64)
         return cls(np.zeros(n, np.int32), start, max_block_weights, np.array([seed % 2**64], np.uint64))
 

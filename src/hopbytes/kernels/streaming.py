@@ -22,12 +22,10 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of vertices."""
         return len(self.indptr) - 1
 
     @property
     def csr(self) -> Csr:
-        """The rows as a record of arrays."""
         return Csr(self.indptr, self.targets, self.weights)
 
 
@@ -45,12 +43,10 @@ class TreeOfPes(NamedTuple):
 
     @property
     def k(self) -> int:
-        """Number of PEs."""
         return len(self.pe_of_leaf)
 
     @property
     def nodes(self) -> int:
-        """Number of nodes, with the root and the leaves."""
         return len(self.first_child) - 1
 
 

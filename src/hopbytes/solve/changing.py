@@ -39,7 +39,6 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Number of changes."""
         return len(self.u) + len(self.loaded) + len(self.vanished) + len(self.lost) + len(self.restored)
 
 

@@ -182,11 +182,7 @@ def _block_size(n: int, counts: list[int], block: int | None) -> int:
 def _mapped_quotient(
     graph: CommGraph, where: Allocation, groups: list[Int64], options: dict[str, Any]
 ) -> list[int]:
-    """Return the group of every block, where block i has as many tasks as group i has PEs.
-
-    The graph of the blocks has the sums of the arcs between them. They are mapped to an allocation with one
-    PE per group that has all its cores; the first one defines distances.
-    """
+    """Return the group of every block, where block i has as many tasks as group i has PEs."""
     owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     sums = graph.quotient(owner, len(groups))
     blocks = CommGraph.of_own(sums.indptr, sums.targets, sums.volumes)

@@ -239,7 +239,6 @@ class _Chains:
         return held
 
     def put(self, task: int, at: int) -> None:
-        """Move a task to a PE."""
         self._pe[task] = at
         if "_held" in vars(self):
             heappush(self._held[at].setdefault(self._kinds[task], []), task)

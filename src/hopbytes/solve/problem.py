@@ -238,7 +238,6 @@ class Request:
         return self.use.chosen or self.slots is not None
 
     def using(self, **use: Any) -> Request:
-        """Return the request with other values of `use`."""
         return replace(self, use=replace(self.use, **use))
 
 
@@ -267,7 +266,6 @@ class Problem:
         return self.name == "partition" and self.graph.n >= self.where.k
 
     def comm_cost(self, pe: Int32, threads: int = 1) -> int:
-        """Return J of a mapping, computed from scratch."""
         return CommCost().value(self.graph, self.where, pe, threads)
 
     def cost(self, pe: Int32, threads: int = 1) -> int:

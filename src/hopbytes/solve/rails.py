@@ -224,7 +224,6 @@ class Judged:
 
     @classmethod
     def of(cls, graph: CommGraph, where: Allocation, pe: Int32) -> Judged:
-        """Return a mapping with both numbers."""
         return cls(pe, int(CommCost().value(graph, where, pe)), busiest_link(graph, where, pe))
 
     def worth(self, other: Judged) -> bool:

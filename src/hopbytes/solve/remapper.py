@@ -544,7 +544,6 @@ class Savings:
     batches: int = 0  # batches since the latest repair
 
     def add(self, changes: int) -> None:
-        """Save for the changes of a batch."""
         self.saved += self.per_change * changes
         self.batches += 1
 

@@ -64,7 +64,6 @@ class Task:
     in_order_counts: bool = True  # the mapping in order is a candidate if every process has one slot
 
     def formulated(self, request: Request) -> Problem:
-        """Return the formulated problem for a request."""
         return formulate(self.graph, self.where, request, self.constraints)
 
     def value(self, problem: Problem, pe: Int32, threads: int = 1) -> Value:
@@ -285,7 +284,6 @@ class Trial:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem that sequences solve."""
         if self.policy.window is None:
             return self._task.formulated(self.policy.request)
         return _with_any_slot(self._task, self.policy.window)
@@ -353,11 +351,7 @@ def _in_order(task: Task, trials: list[Trial]) -> list[Result]:
 
 
 def _blocks_in_order(task: Task, result: Result, effort: Effort) -> list[Result]:
-    """Return blocks of consecutive tasks if a partition was found that costs more than these.
-
-    On a path or a ring with hardly more tasks than PEs, where nearly all edges are cut, they may be optimal.
-    O(m).
-    """
+    """Return blocks of consecutive tasks if a partition was found that costs more than these."""
     problem = result.problem
     if not task.in_order_counts or task.constraints or problem.name != "partition":
         return []

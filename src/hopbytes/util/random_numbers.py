@@ -100,7 +100,6 @@ class RandomNumbers:
         return np.argsort(self.words(count), kind="stable").astype(np.int64)
 
     def shuffled(self, items: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Return the rows of an array in random order."""
         return items[self.permutation(len(items))]
 
     def distinct(self, bound: int, count: int) -> Int64:

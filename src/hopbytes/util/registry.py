@@ -147,7 +147,6 @@ class Registry(Generic[T]):
         return next((name for name, known in self._things.items() if known is thing), None)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over all names in alphabetical order."""
         self._discover()
         return iter(sorted(self._things))
 

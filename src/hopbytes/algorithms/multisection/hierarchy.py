@@ -45,7 +45,6 @@ class Level:
 
     @property
     def groups(self) -> int:
-        """Number of groups that are divided at this level."""
         return len(self.start) - 1
 
     def caps(self, loads: Int64, low: int, *, exact: bool) -> Int64:
@@ -229,12 +228,10 @@ class Subproblem:
 
     @property
     def n(self) -> int:
-        """Number of tasks."""
         return len(self.csr.indptr) - 1
 
     @property
     def size(self) -> int:
-        """Number of tasks and arcs."""
         return self.n + len(self.csr.targets)
 
     def rescaled_to_63_bits(self, threads: int = 1) -> Subproblem:

@@ -63,7 +63,6 @@ class Naive:
         self._waiting: deque[Subproblem] = deque()
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         return [WorkItem(root, self._threads, 0)]
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
@@ -82,7 +81,6 @@ class Layer:
         self._running = 0
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         self._next = [root]
         return self._start_layer()
 
@@ -110,7 +108,6 @@ class Queue:
         self._waiting: list[tuple[int, tuple[int, ...], Subproblem]] = []
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         return self._add([root])
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
@@ -156,11 +153,9 @@ class NonBlockingLayer:
         self._workers: dict[int, _Worker] = {}
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         return self._split(self._threads, [root])
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Return the next item of the worker, as the class describes."""
         worker = self._workers[order.worker]
         worker.children.extend(children)
         return self._go_on(worker)

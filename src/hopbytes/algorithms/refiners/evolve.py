@@ -206,17 +206,14 @@ class _Population:
 
     @property
     def best(self) -> Int32:
-        """The best mapping: lowest excess load, then lowest cost."""
         return self._members[0][1]
 
     @property
     def members(self) -> list[Int32]:
-        """All mappings, the best first."""
         return [pe for _, pe in self._members]
 
     @property
     def cost(self) -> int:
-        """Cost of the best mapping."""
         return self._members[0][0][1]
 
     @property

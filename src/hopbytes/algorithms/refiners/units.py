@@ -33,11 +33,9 @@ class Units:
 
     @property
     def count(self) -> int:
-        """Number of units."""
         return len(self.kind)
 
     def of_pe(self) -> Int32:
-        """Return int32[k], the unit of every PE."""
         return np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.start))
 
     def linear_cost(self, linear_cost: LinearCost, pe: Int32) -> tuple[LinearCost, Int64]:
@@ -150,7 +148,6 @@ class Subtrees(Refiner):
     def _tasks(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        """Return the mapping after exchanges of single tasks."""
         found = swap_refine(
             search_problem(graph, where, bounds), pe, bounds.room(graph.n),
             SwapSettings(all_pairs_up_to=self.all_pairs_up_to), control=effort.run_control(),
@@ -161,7 +158,6 @@ class Subtrees(Refiner):
     def _units(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, units: Units
     ) -> Int32:
-        """Return the mapping after exchanges of units of one level."""
         problem = search_problem(graph, where, bounds)
         linear_cost = problem.linear_cost
         own, kind = units.of_pe(), units.kind

@@ -20,8 +20,7 @@ def random_order(n: int, seed: int) -> Int64:
 
 
 def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64 | None = None) -> Int32:
-    """Assign tasks in the given `order` (int64[n], a permutation; None: as they are) to one PE after another.
-    """
+    """Assign tasks to one PE after another in the given `order` (int64[n]; None: as they are)."""
     if bounds.exact and bounds.count is not None:
         counts = bounds.count
     elif graph.n:

@@ -40,7 +40,6 @@ class Nodes:
 
     @property
     def count(self) -> int:
-        """Number of places."""
         return len(self.start) - 1
 
     @property
@@ -73,13 +72,7 @@ def nodes_of(where: Allocation) -> Nodes:
 def partition_to_nodes(
     graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, control: RunControl
 ) -> Int32:
-    """Partition the tasks into one group per place, within its capacity and with a small edge cut.
-
-    If group sizes are exact, the partition into groups of consecutive tasks is a candidate, too, because many
-    programs number their tasks with a partitioner that had more information than the pattern. Overfull groups
-    are repaired by moves of the tasks with the least loss, in the order of loss (the single
-    Fiduccia-Mattheyses pass of Deveci et al., 2015).
-    """
+    """Partition the tasks into one group per place, within its capacity and with a small edge cut."""
     csr = graph.symmetric_positive()
     places = len(capacities)
     if places == 1 or graph.n == 0:
@@ -186,11 +179,7 @@ def _grouped(
 def move_groups(
     graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
-    """Return the mapping after every group has moved from its place to ``place[group]``.
-
-    If both nodes have the same structure, tasks keep the position of their PE in the node; otherwise the
-    tasks of the group are mapped to the PEs of the new node from scratch.
-    """
+    """Return the mapping after every group has moved from its place to ``place[group]``."""
     if np.array_equal(place, grouped.start):
         return pe
     nodes = grouped.nodes

@@ -21,11 +21,7 @@ def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 
 
 
 def relative_excess(loads: Int64, total: int, capacity: Int64 | None) -> float:
-    """Return by how much the most loaded PE exceeds its share of the total load; 0.03 for 3 % more.
-
-    `loads` and `capacity` are int64[k]; capacities are relative, None means equal ones. The share of a PE is
-    ``total * capacity / sum of capacities``. O(k).
-    """
+    """Return by how much the most loaded PE exceeds its share of the total load; 0.03 for 3 % more."""
     if capacity is None:
         fullest, own, whole = int(np.argmax(loads)), 1, len(loads)
     else:

@@ -24,7 +24,6 @@ class KindOfTraffic:
     domain: str  # what a domain is
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         return {name: getattr(self, name) for name in field_names(self)}
 
     def __str__(self) -> str:

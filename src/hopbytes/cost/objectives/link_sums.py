@@ -38,7 +38,6 @@ class LinkTraffic(NamedTuple):
 
     @property
     def used(self) -> int:
-        """Number of links with traffic."""
         return sum(sums.used for _, sums in self.classes)
 
     @property

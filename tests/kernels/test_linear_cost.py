@@ -173,3 +173,8 @@ class TestUnary:
             assert np.array_equal(
                 part.at(np.full(7, new, np.int32)), linear_cost.at(np.full(7, old, np.int32))
             )
+
+    def test_scaled_costs_are_rounded_half_up(self):
+        linear_cost = from_entries(np.arange(3), np.zeros(3, int), np.array([4, 5, FORBIDDEN]), np.full(3, 7))
+        assert linear_cost.scaled(1, 2).costs.tolist() == [2, 3, FORBIDDEN]
+        assert linear_cost.scaled(2, 3).rest.tolist() == [5, 5, 5]

@@ -14,7 +14,7 @@ from hopbytes.engine.control import DEFAULT_CONTROL
 from hopbytes.engine.problem import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr, Distances
-from hopbytes.machines.distances import NetworkDistance, TreeDistance
+from hopbytes.machines.distances import TableDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -133,15 +133,12 @@ def _run(
 ) -> Rebalanced:
     pe = np.array(pe, np.int32)
     distance = where.distance
-    if isinstance(distance, TreeDistance):
-        costs = distance.bit_costs
-        given = Distances(np.ascontiguousarray(distance.labels), costs)
-    elif isinstance(distance, NetworkDistance):
-        labels, costs = distance.lowered()
-        given = Distances(labels, table=costs)
+    if isinstance(distance, TableDistance):  # the mean of both directions, without overflow
+        there, back = distance.table, np.ascontiguousarray(distance.table.T)
+        given = Distances(table=((there & back) + ((there ^ back) >> 1)).reshape(-1))
     else:
-        costs = _mean_of_directions(distance.table).reshape(-1)
-        given = Distances(table=costs)
+        given = kernel_distances(where)
+    costs = given.bit_costs if given.table is None else given.table
     symmetric, flag = graph.symmetric(), np.zeros(1, np.int32)
     if linear_cost is not None:
         linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
@@ -150,7 +147,7 @@ def _run(
     seen = prepare(symmetric.weights, arcs, given)
     rescaled = Distances(*seen.arrays)
     near = rescaled.bit_costs if rescaled.table is None else rescaled.table
-    rounded = seen.weights is not symmetric.weights or near is None or not np.array_equal(near, costs)
+    rounded = seen.weights is not symmetric.weights or near is not costs
     priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
     moves, swaps, change, _ = interruptible(
         lambda: kernels.repair(
@@ -164,8 +161,3 @@ def _run(
     return Rebalanced(pe, moves, swaps, None if rounded or forbidden_left else change)
 
 
-def _mean_of_directions(table: Int64) -> Int64:
-    """Return the mean distance of both directions without overflow; a symmetric table is unchanged."""
-    back = np.ascontiguousarray(table.T)
-    mean: Int64 = (table & back) + ((table ^ back) >> 1)
-    return mean

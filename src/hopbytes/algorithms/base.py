@@ -124,11 +124,9 @@ class Effort:
     def run_control(self, watch: Callable[[int], None] | None = None) -> RunControl:
         """Return the control of a compiled search with this effort; `watch` receives its progress."""
         return RunControl(
-            self.seed, self.threads, self.deadline, self.spend, watch, self.cancel, self._overlap
+            self.seed, self.threads, self.deadline, self.spend, watch, self.cancel,
+            lambda arcs: self.count(overlapped=arcs),
         )
-
-    def _overlap(self, arcs: int) -> None:
-        self.count(overlapped=arcs)
 
     def counted(self) -> dict[str, int]:
         """Return `work` with ``span``, the scanned edges that follow one another with any number of threads.

@@ -214,7 +214,10 @@ def interruptible(
     else:
         with followed(spent):
             result, whole = _in_a_thread(work, flag, control, late)
-    _tell(control, spent, whole=whole)
+    if control.spend is not None and spent is not None:
+        control.spend(int(spent[0]), whole)
+        if control.overlap is not None and whole and len(spent) > 1:
+            control.overlap(int(spent[0] - spent[1]))
     return result
 
 
@@ -259,14 +262,6 @@ def _in_a_thread(
     if failure:
         raise failure[0]
     return outcome[0], whole
-
-
-def _tell(control: RunControl, spent: Int64 | None, *, whole: bool) -> None:
-    if control.spend is None or spent is None:
-        return
-    control.spend(int(spent[0]), whole)
-    if control.overlap is not None and whole and len(spent) > 1:
-        control.overlap(int(spent[0] - spent[1]))
 
 
 def call_size(csr: Csr, max_block_weights: Int64, repeats: int = 1) -> int:

@@ -609,7 +609,8 @@ def repaired(
             best = min((best, pe), key=lambda each: problem.cost(each, savings.use))
             price //= 2
             break
-        price = HIGHER * max(price, _typical_price(problem))
+        typical = max(1, problem.graph.total_volume // max(1, 4 * problem.graph.n))
+        price = HIGHER * max(price, typical)
     savings.price = price
     return best, sum(problem.work)
 
@@ -662,10 +663,6 @@ def savings_at_first(
     for savings in kinds.values():
         savings.saved = int(savings.rate * size)
     return kinds
-
-
-def _typical_price(problem: RepairProblem) -> int:
-    return max(1, problem.graph.total_volume // max(1, 4 * problem.graph.n))
 
 
 def _linear_cost(problem: RepairProblem, price: int) -> LinearCost | None:

@@ -140,7 +140,11 @@ class TreeMatch(Mapper):
         arities, per_pe = _arities(groupings), self._tasks_per_pe(graph, where, bounds)
         if arities is not None and _alike_with_loads(graph, bounds):
             effort.count(grouping_loads=1)
-            group = self._by_loads(graph, bounds, effort)
+            group, _ = partition_many(
+                SearchProblem(graph.symmetric_positive(), graph.loads),
+                VertexGroups.whole(graph.n, bounds.load, effort.seed),
+                PartitionSettings(initial_partitions=self.initial_partitions), control=effort.run_control(),
+            )
             csr = quotient_csr(graph.symmetric_positive(), group, where.k)
             return np.argsort(groupings[-1]).astype(np.int32)[self._leaves(csr, arities, effort)[group]]
         if arities is None or per_pe is None:
@@ -160,15 +164,6 @@ class TreeMatch(Mapper):
             if effort.used_up:
                 break
         return min(found, key=itemgetter(0))[1]
-
-    def _by_loads(self, graph: CommGraph, bounds: Bounds, effort: Effort) -> Int32:
-        """Return the group of every task, one group per PE, with loads within the bounds."""
-        group, _ = partition_many(
-            SearchProblem(graph.symmetric_positive(), graph.loads),
-            VertexGroups.whole(graph.n, bounds.load, effort.seed),
-            PartitionSettings(initial_partitions=self.initial_partitions), control=effort.run_control(),
-        )
-        return group
 
     def _tasks_per_pe(self, graph: CommGraph, where: Allocation, bounds: Bounds) -> int | None:
         """Return the largest number of tasks per PE, 1 if there are fewer tasks; None if it does not fit."""

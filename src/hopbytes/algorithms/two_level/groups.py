@@ -122,7 +122,9 @@ def place_inside(graph: CommGraph, nodes: Nodes, place: Int32, bounds: Bounds, e
     unit = place.astype(np.int32)  # the current unit of each task, at first its node
     parents = nodes.of_pe  # the current unit of each PE
     for depth, grouping in enumerate(where.groups()):
-        children = _finer(parents, grouping)
+        # The intersections of parents and groups; those of a parent have consecutive numbers.
+        pairs = parents.astype(np.int64) * (int(grouping.max()) + 1) + grouping
+        children: Int32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
         if int(children.max()) == int(parents.max()):
             continue
         count = int(children.max()) + 1
@@ -139,13 +141,6 @@ def place_inside(graph: CommGraph, nodes: Nodes, place: Int32, bounds: Bounds, e
     pe_of[parents] = np.arange(where.k, dtype=np.int32)
     pe: Int32 = pe_of[unit]
     return pe
-
-
-def _finer(parents: Int32, grouping: Int32) -> Int32:
-    """Return the intersections of parents and groups as units; units of a parent have consecutive numbers."""
-    pairs = parents.astype(np.int64) * (int(grouping.max()) + 1) + grouping
-    units: Int32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
-    return units
 
 
 @frozen(eq=False)

@@ -271,17 +271,11 @@ def evolve(
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 
-    The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
-    in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
-    differs in that the spread of local optima determines the length of these searches, populations that no
-    longer change are replaced by new ones, and every generation consists of two children. If local optima are
-    diverse, larger populations compete with these, whose members differ in a tenth of all places, and whose
-    children are improved by descents only and inherit also whole blocks
-    (:func:`hopbytes.engine.dense_assignment.block`); a new population is improved in the way
-    whose last one has found the lower cost, and of descents with twice as many members. With more than
-    `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
-    while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
-    repeatedly find no lower cost.
+    The memetic search follows Benlic and Hao (2015), but the spread of local optima determines the length of
+    its tabu searches, and populations that no longer change are replaced by new ones. If local optima are
+    diverse, larger populations compete, whose children are improved by descents only and inherit whole blocks
+    as well; a new population is improved in the way whose last one has found the lower cost. With more than
+    `population_up_to` tasks a single solution is improved by iterated local search.
     """
     if limit is None and control.deadline is None:
         raise ValueError("evolve needs a limit of work or a deadline")

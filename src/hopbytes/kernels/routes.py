@@ -131,11 +131,7 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
 
 
 def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
-    """Return int32[vertices x n_endpoints], the hops from every forwarding vertex to every endpoint.
-
-    The parameters are those of :func:`shortest_table`. The result is 0 for the endpoint itself, and -1 if
-    there is no path or the vertex does not forward.
-    """
+    """Return int32[vertices x n_endpoints], the hops from every forwarding vertex to every endpoint."""
     table = np.empty(len(rows) * n_endpoints, np.int32)
     kernel.distance_table(tails, heads, rows, n_endpoints, table)
     return table
@@ -225,12 +221,7 @@ class LinkChanges(NamedTuple):
 
 
 def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
-    """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places.
-
-    Groups that need a rare size of place come first. Among the others the next one has the largest volume to
-    groups before it, plus 1/(their number + 1) of its volume to the rest; in case of ties the lower number is
-    taken. O(G d + m log G) with d different volumes to groups before, at most G.
-    """
+    """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places."""
     order = np.empty(len(sizes), np.int32)
     kernel.ptram_order(arcs, sizes, capacities, order)
     return order

@@ -250,13 +250,7 @@ def _induced(graph: CommGraph, tasks: Int64) -> CommGraph:
 
 
 def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
-    """Order the sizes of blocks so that most volume stays inside blocks of consecutive tasks.
-
-    A dynamic program over the number of blocks of every size that are used. It is exact for two different
-    sizes on up to five hundred nodes, and whenever the table stays within its bound; otherwise only the best
-    states are kept.
-    O(m x different sizes + 300,000).
-    """
+    """Order the sizes of blocks so that most volume stays inside blocks of consecutive tasks."""
     kinds = Counter(sizes)
     known = sorted(kinds, key=sizes.index)  # ties keep the order given
     inside = {size: _volume_inside(graph, size) for size in known}

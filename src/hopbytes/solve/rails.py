@@ -131,16 +131,12 @@ def with_links_weighed(
 ) -> tuple[Task, Result, Method, list[str]]:
     """Return a mapping whose busiest link carries less, if it is worth a higher J, else the given one.
 
-    The refiner ``routed`` continues from the given mapping, and then from the best of it, ranks in order, the
-    rank orders of training frameworks and ``ug`` with ``umc``. For a training job mappings in which tensor
-    groups or replicas were mapped as one compete (:func:`grid_mappings`). The busiest link decides the
-    predicted time of a step, since links of NVLink are links of these machines. The prediction counts all
-    messages as simultaneous, so it is not the only judge: mappings of a training job that break
-    :class:`RailRule` are refused, and so are those whose J rises by a larger factor than the load of the
-    busiest link falls, unless ranks in order or a rank order has as high a J. Of the others, and within 1 %
-    of the lowest load, the lowest J counts. A mapping with a higher J is given if it saves more than 5 % of
-    the load, if the given one has more than 1 % more than an order of ranks that needs no mapping, or if it
-    breaks the rule.
+    The busiest link decides the predicted time of a step. The prediction counts all messages as simultaneous,
+    so it is not the only judge: mappings of a training job that break :class:`RailRule` are refused, and so
+    are those whose J rises by a larger factor than the load of the busiest link falls, unless ranks in order
+    or a rank order has as high a J. A mapping with a higher J is given if it saves more than 5 % of the load,
+    if the given one has more than 1 % more than an order of ranks that needs no mapping, or if it breaks the
+    rule.
     """
     from hopbytes.algorithms.refiners.congestion import Routed
 
@@ -314,11 +310,7 @@ def _alike(
 def _hosts_exchanged(
     graph: CommGraph, where: Allocation, pe: Int32, steps: Sequence, effort: Effort
 ) -> Int32:
-    """Return the mapping with the tasks of whole hosts exchanged, which keeps every task on its rail.
-
-    What two hosts send to each other is mapped as if it went from their first GPU to their first GPU; hosts
-    with different numbers of GPUs in use are left as they are.
-    """
+    """Return the mapping with the tasks of whole hosts exchanged, which keeps every task on its rail."""
     used = np.sort(pe).astype(np.int64)
     _, host = np.unique(where.node_of_pe[used], return_inverse=True)
     counts = np.bincount(host)
@@ -335,11 +327,7 @@ def _hosts_exchanged(
 
 
 def _shapes(where: Allocation, blocks: Int64, sizes: tuple[int, int]) -> Iterator[Int64]:
-    """Yield the block of each stage of a replica: numbered by rows and by columns, straight and in turns.
-
-    In turns means that the blocks of every second host are numbered backwards, so that neighbours in
-    different hosts are on one rail.
-    """
+    """Yield the block of each stage of a replica: numbered by rows and by columns, straight and in turns."""
     numbers, turns = np.arange(len(blocks)), _in_turns(where.node_of_pe[blocks])
     by_column = numbers.reshape(sizes[::-1]).T.reshape(-1)
     kinds = [numbers] if 1 in sizes else [numbers, by_column]

@@ -177,11 +177,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
 
 
 def window(where: Allocation, wanted: int) -> Int64:
-    """Return at least `wanted` PEs that are close to each other, or all PEs if there are fewer.
-
-    The machine is divided along its levels (:meth:`Allocation.split`) as long as a part is large enough. The
-    last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
-    """
+    """Return at least `wanted` PEs that are close to each other, or all PEs if there are fewer."""
     pes = np.arange(where.k, dtype=np.int64)
     while len(pes) > wanted:
         parts = where.split(pes)
@@ -322,8 +318,6 @@ def _beside_filled(task: Task, result: Result, steps: Sequence, effort: Effort) 
 
 def _with_any_slot(task: Task, pes: Int64) -> Problem:
     """Return the problem with more tasks without messages, one per free slot, so that any slot may be used.
-
-    An exchange with such a task is a move to a free slot, so all mappers and refiners can make such moves.
     """
     graph, constraints, initial = task.graph, task.constraints, task.constraints.initial
     indptr = np.append(graph.indptr, np.full(len(pes) - graph.n, graph.indptr[-1]))

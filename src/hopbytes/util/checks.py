@@ -35,11 +35,7 @@ T = TypeVar("T")
 
 
 def name_of(what: str, value: T, *kinds: type) -> T:
-    """Return `value` if it is a text or an instance of one of `kinds`.
-
-    >>> name_of("weight", "bytes")
-    'bytes'
-    """
+    """Return `value` if it is a text or an instance of one of `kinds`."""
     if not isinstance(value, (str, *kinds)):
         expected = " or ".join(["a name", *(f"a {kind.__name__}" for kind in kinds)])
         raise WrongTypeError(f"{what} {value!r}, expected {expected}")
@@ -79,11 +75,7 @@ def _check(given: dict[str, object], fits: Callable[[object], bool], expected: s
 
 
 def texts_of(what: str, value: object) -> tuple[str, ...]:
-    """Return one text or several as a tuple.
-
-    >>> texts_of("exclude", "node=3"), texts_of("exclude", ["node=3", "core=0"])
-    (('node=3',), ('node=3', 'core=0'))
-    """
+    """Return one text or several as a tuple."""
     several = (value,) if isinstance(value, str) else value
     single = isinstance(several, bytes) or getattr(several, "shape", None) == ()  # an array without axes
     if isinstance(several, Iterable) and not single:

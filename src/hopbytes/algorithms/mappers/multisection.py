@@ -319,11 +319,7 @@ def descend(
     subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
     settings: Settings, outside: Candidates | None,
 ) -> Int32:
-    """Return the group of the last of `levels` that holds each task of a subproblem.
-
-    `each` is the number of arcs that an edge represents; `settings` gives the effort for a level by its share
-    of the cost.
-    """
+    """Return the group of the last of `levels` that holds each task of a subproblem."""
     csr, cost = subproblem.csr, 0
     low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
     group = np.zeros(subproblem.n, np.int32)

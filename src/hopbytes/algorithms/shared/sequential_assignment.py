@@ -41,9 +41,6 @@ def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
 
     These are the exact counts if there are any. Under a bound on loads they are proportional to the maximum
     loads of the PEs, as if all tasks had the same load.
-
-    >>> room_for(CommGraph.from_edges([0], [1], n=5), Bounds(np.array([3, 3])))
-    array([2, 3])
     """
     if bounds.exact and bounds.count is not None:
         return bounds.count

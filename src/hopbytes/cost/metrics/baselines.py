@@ -26,10 +26,8 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Processes
     that share PEs keep the numbers of tasks per PE that they have in `mapping`.
 
-    No launcher maps the tasks of a partition. Programs give PEs blocks of consecutive tasks then, so that the
-    baseline depends on the pattern and the machine only: blocks of equal numbers of tasks, or of about equal
-    load in proportion to the capacities of the PEs, where a task is mapped to the PE whose share of the total
-    load contains the middle of the task's load. O(n log n + k).
+    No launcher maps the tasks of a partition. The baseline is then blocks of consecutive tasks: of equal
+    numbers of tasks, or of about equal load in proportion to the capacities of the PEs.
     """
     where = mapping.where
     if mapping.n <= where.k and int(mapping.tasks_per_pe().max(initial=0)) <= 1:

@@ -113,11 +113,7 @@ def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tup
 def links_travelled(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str
 ) -> Fraction:
-    """Return the exact sum over arcs of weight x links of the route; each direction has its own route.
-
-    If flows take detours, the mean over their paths counts. O(m) if routes are shortest paths, else
-    O(links of the paths between all pairs of communicating endpoints).
-    """
+    """Return the exact sum over arcs of weight x links of the route; each direction has its own route."""
     network = network_of(where, wanted)
     ends = endpoints_of(where)[pe]
     if network.shortest:

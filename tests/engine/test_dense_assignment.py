@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopbytes.engine import RunControl
 from hopbytes.engine import dense_assignment as dense
+from hopbytes.engine.control import RunControl
 from hopbytes.engine.dense_assignment import (
     DenseProblem,
     EvolutionSettings,

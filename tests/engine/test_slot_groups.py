@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
-from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.engine.slots import (
     ALL_PAIRS,
     chain_search,

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
-from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.problem import Call
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import Call, SearchProblem
+from hopbytes.engine.slots import SwapSettings, swap_refine
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import kernel_distances
 

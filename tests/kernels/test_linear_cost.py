@@ -7,15 +7,10 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, cut_once, distances, random_csr, sums
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.engine import (
-    PartitionSettings,
-    RefinementSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    refine_placement,
-    swap_refine,
-)
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings
+from hopbytes.engine.slots import swap_refine
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
 

@@ -9,8 +9,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.engine import interruptible, rescale_linear_cost
-from hopbytes.engine.control import DEFAULT_CONTROL
+from hopbytes.engine.control import DEFAULT_CONTROL, interruptible, rescale_linear_cost
 from hopbytes.engine.problem import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr, Distances

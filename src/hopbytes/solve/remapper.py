@@ -16,7 +16,6 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import RefinementSettings, refine_placement
 from hopbytes.engine.changing import (
     COST,
     SHIFT,
@@ -28,6 +27,7 @@ from hopbytes.engine.changing import (
     Update,
 )
 from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, refine_placement
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost, from_entries
 from hopbytes.machines.distances import TableDistance, kernel_distances

@@ -20,14 +20,14 @@ from hopbytes.algorithms.multisection.hierarchy import (
     renumbered,
     unexpected_shares,
 )
-from hopbytes.engine import (
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import (
+    SEARCH_OPTIONS,
     PartitionSettings,
     SearchProblem,
     SearchSettings,
     VertexGroups,
-    partition_many,
 )
-from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -84,7 +84,7 @@ class Multisection(Mapper):
     #: repetitions of every bisection if block sizes are exact, as with one task per slot
     bisection_repetitions: int = 3
     #: Number of coarsening hierarchies of a large graph for all runs
-    #: (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
+    #: (:class:`hopbytes.engine.problem.PartitionSettings`). If there are more runs, some of them share a hierarchy
     #: and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of more than
     #: 2^24 arcs and ten arcs per vertex all runs share one.
     shared_hierarchies: int = 8
@@ -94,7 +94,7 @@ class Multisection(Mapper):
     #: Sweeps of simulated annealing over the boundaries of 16 or more blocks
     #: (``core/partition/refinement/annealing.hpp``). 0 turns it off.
     annealing_sweeps: int = 0
-    rounds: int = 10  #: local search (:class:`hopbytes.engine.SearchSettings`).
+    rounds: int = 10  #: local search (:class:`hopbytes.engine.problem.SearchSettings`).
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 0

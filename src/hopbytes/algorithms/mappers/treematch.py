@@ -16,7 +16,8 @@ from hopbytes.algorithms.mappers.level_by_level import TopDown
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr, with_isolated
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import checked_sum, group_objects
 from hopbytes.kernels.records import Csr

@@ -11,7 +11,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
+from hopbytes.engine.control import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation

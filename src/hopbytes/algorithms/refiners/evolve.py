@@ -13,8 +13,8 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import is_dense, search_problem
-from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
-from hopbytes.engine.problem import FEW_TASKS
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import FEW_TASKS, SearchSettings
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.random_numbers import derived_seeds
@@ -72,7 +72,7 @@ class Evolve(Refiner):
     initial_partitions: int = 2
     #: number of independent sequences of V-cycles per recombination, see the refiner ``vcycle``
     chains: int = 2
-    flow_rounds: int = 2  #: see :class:`hopbytes.engine.SearchSettings`.
+    flow_rounds: int = 2  #: see :class:`hopbytes.engine.problem.SearchSettings`.
     flow_width: int = 4
     overload_percent: int = 10
 

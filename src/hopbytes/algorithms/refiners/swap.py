@@ -19,9 +19,8 @@ from hopbytes.algorithms.shared.search_distances import (
     unlike_a_tree,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import SwapSettings, swap_refine
 from hopbytes.engine.problem import FEW_TASKS
-from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY
+from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY, SwapSettings, swap_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

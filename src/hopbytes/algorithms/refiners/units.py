@@ -12,8 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
-from hopbytes.engine import SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.slots import repartition_pairs
+from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.slots import SwapSettings, repartition_pairs, swap_refine
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import NetworkDistance, TreeDistance, kernel_distances

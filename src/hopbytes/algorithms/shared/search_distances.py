@@ -7,7 +7,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import MOST, SearchProblem
+from hopbytes.engine.control import MOST
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.distances import NetworkDistance, TableDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
@@ -85,7 +86,7 @@ def cheaper(
     """Return `after` unless it costs more than `before`, where linear costs count, too.
 
     Compiled searches compare exactly, with two exceptions: volumes and distances that were rounded because
-    they are very large (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a
+    they are very large (:func:`hopbytes.engine.control.rescale_to_63_bits`), and tables that are asymmetric or have a
     diagonal, since searches use the mean of both directions. Only in these cases are the costs computed here.
     """
     distance = where.distance

@@ -11,14 +11,9 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.engine import (
-    PartitionSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    VertexGroups,
-    partition_many,
-)
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Distances
 from hopbytes.model.allocation import Allocation

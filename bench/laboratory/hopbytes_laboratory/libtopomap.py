@@ -34,7 +34,8 @@ class TopologyMapper(Mapper):
     #: return the mapping in order if its maximum congestion is lower, as the library does according to Deveci
     #: et al. (2015).
     guarded: bool = False
-    repetitions: int = 1  # effort of the partition to nodes, see :class:`hopbytes.engine.problem.PartitionSettings`.
+    #: effort of the partition to nodes, see :class:`hopbytes.engine.problem.PartitionSettings`.
+    repetitions: int = 1
     initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

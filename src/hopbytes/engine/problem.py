@@ -142,8 +142,8 @@ DistanceArrays = tuple[UInt64 | None, Int64 | None, Int64 | None]
 class Prepared(NamedTuple):
     """The arguments of a compiled search.
 
-    `weights` are int64[m] or None, scaled by :func:`hopbytes.engine.control.rescale_to_63_bits`. `arrays` are labels,
-    bit costs and table. `scale` are the distances that determine the scaling.
+    `weights` are int64[m] or None, scaled by :func:`hopbytes.engine.control.rescale_to_63_bits`. `arrays` are
+    labels, bit costs and table. `scale` are the distances that determine the scaling.
     """
 
     weights: Int64 | None

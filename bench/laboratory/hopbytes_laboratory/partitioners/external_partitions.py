@@ -45,7 +45,7 @@ class ExternalPartitions:
     ) -> Int32 | None:
         """Return partitions of all groups of one level.
 
-        The problem and the groups are those that :func:`hopbytes.engine.partition.partition_many` then receives.
+        The problem and the groups are those that :func:`hopbytes.engine.partition.partition_many` receives.
         """
         # Partitioners get half of the remaining time, so that time remains for the built-in partitioner.
         now = time.monotonic()

@@ -84,9 +84,9 @@ class Multisection(Mapper):
     #: repetitions of every bisection if block sizes are exact, as with one task per slot
     bisection_repetitions: int = 3
     #: Number of coarsening hierarchies of a large graph for all runs
-    #: (:class:`hopbytes.engine.problem.PartitionSettings`). If there are more runs, some of them share a hierarchy
-    #: and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of more than
-    #: 2^24 arcs and ten arcs per vertex all runs share one.
+    #: (:class:`hopbytes.engine.problem.PartitionSettings`). If there are more runs, some of them share a
+    #: hierarchy and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of
+    #: more than 2^24 arcs and ten arcs per vertex all runs share one.
     shared_hierarchies: int = 8
     #: Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
     #: or more blocks, which then make a third of the runs. 0 turns it off.

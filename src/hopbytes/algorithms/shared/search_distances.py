@@ -86,8 +86,8 @@ def cheaper(
     """Return `after` unless it costs more than `before`, where linear costs count, too.
 
     Compiled searches compare exactly, with two exceptions: volumes and distances that were rounded because
-    they are very large (:func:`hopbytes.engine.control.rescale_to_63_bits`), and tables that are asymmetric or have a
-    diagonal, since searches use the mean of both directions. Only in these cases are the costs computed here.
+    they are very large (:func:`hopbytes.engine.control.rescale_to_63_bits`), and tables that are asymmetric
+    or have a diagonal, since searches use the mean of both directions. Only then costs are computed here.
     """
     distance = where.distance
     table = distance.table if isinstance(distance, TableDistance) else None

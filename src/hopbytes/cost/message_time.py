@@ -133,8 +133,8 @@ def comm_time(graph: CommGraph, where: Allocation, pe: Int32, times: Times) -> i
         return _time_on_routes(graph, where, pe, times, times.link_byte)
     distance = where.distance
     assert isinstance(distance, TreeDistance)
-    volumes = weight_by_level(graph, graph.volumes, distance, pe)
-    messages = weight_by_level(graph, graph.messages, distance, pe)
+    volumes = weight_by_level(graph.arcs(graph.volumes), distance, pe)
+    messages = weight_by_level(graph.arcs(graph.messages), distance, pe)
     rows = zip(times.latency, messages, times.per_byte, volumes, strict=True)
     return sum(latency * count + per_byte * volume for latency, count, per_byte, volume in rows)
 

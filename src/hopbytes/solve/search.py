@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -51,8 +52,7 @@ class Solution:
     key: Key
 
 
-def _key(solution: Solution) -> Key:
-    return solution.key
+_key = attrgetter("key")
 
 
 class Search:

@@ -15,7 +15,6 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.hierarchy import (
     Level,
     Subproblem,
-    group_seeds,
     levels_of,
     renumbered,
     unexpected_shares,
@@ -33,6 +32,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
+from hopbytes.util.random_numbers import derived_seeds
 from hopbytes.util.registry import Registry
 
 #: What offers partitions by other programs under the name ``external``: the laboratory of the source tree.
@@ -335,7 +335,7 @@ def descend(
         problem = SearchProblem(csr, subproblem.loads, linear_cost=prices)
         groups = VertexGroups(
             group, start, level.caps(loads, low, exact=exact),
-            group_seeds(effort.seed, depth, level.groups)[low:high],
+            derived_seeds((effort.seed % 2**64, depth), level.groups)[low:high],  # by position only
         )
         others = None if outside is None else outside.candidates(problem, groups, depth, effort)
         child, cut = partition_many(

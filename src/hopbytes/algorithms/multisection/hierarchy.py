@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.engine.control import rescale_linear_cost, rescale_to_63_bits
@@ -17,7 +17,6 @@ from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import child_bounds, group_sums, sure_loads
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.random_numbers import derived_seeds
 
 
 @frozen(eq=False)
@@ -275,11 +274,6 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
         apart = inside[grouping[inside] != grouping[inside[0]]]
         distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
     return distances
-
-
-def group_seeds(seed: int, depth: int, groups: int) -> UInt64:
-    """Return one seed per group, which depends only on `seed` and the group's position in the hierarchy."""
-    return derived_seeds((seed % 2**64, depth), groups)
 
 
 #: Smaller graphs fit in the caches of today's processors.

@@ -616,7 +616,7 @@ def repaired(
 
 
 def by_v_cycles(problem: RepairProblem, price: int) -> Int32:
-    """Search by V-cycles from the current changing."""
+    """Search by V-cycles from the current mapping."""
     bounds = Bounds(problem.bounds.load, linear_cost=_linear_cost(problem, price))
     control = RunControl(
         seed=problem.seed, threads=problem.threads, spend=lambda arcs, _: problem.work.append(arcs)

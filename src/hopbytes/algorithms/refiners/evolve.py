@@ -26,7 +26,7 @@ class Evolve(Refiner):
     """Compute new mappings and recombine them with the best ones of a population.
 
     A step is a multisection in which the cuts of all members compete with new ones at every level and are
-    recombined with them (:class:`hopbytes.algorithms.multisection.descent.WarmStart`). Its result is then
+    recombined with them (:class:`hopbytes.algorithms.mappers.multisection.WarmStart`). Its result is then
     recombined with the best mapping: vertices that are together in both are contracted, and refinement under
     the distances of the machine chooses between the two mappings elsewhere. The best mapping therefore never
     gets worse. Recombination of partitions follows KaFFPaE (Sanders and Schulz, 2012), but the objective is

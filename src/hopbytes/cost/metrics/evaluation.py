@@ -439,8 +439,9 @@ def rows(
     table = [_line(evaluation, "communication cost J", "comm_cost", _count)]
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if base:
-        change = lambda one: one.comm_cost / base - 1  # noqa: E731
-        table.append(_line(evaluation, "  against in order", change, _signed_percent))
+        table.append(_line(
+            evaluation, "  against in order", lambda one: one.comm_cost / base - 1, _signed_percent
+        ))  # fmt: skip
     if evaluation.mapping.comm_seconds is not None:
         table.append(_line(evaluation, "seconds of all messages", "comm_seconds", "{:.4g}".format))
     table += [

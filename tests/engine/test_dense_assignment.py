@@ -1,4 +1,4 @@
-"""Tabu search on dense assignment problems: changes are exact in every number type, optima are found."""
+"""Dense assignment: tabu search beside its definition, crossovers, populations."""
 
 import itertools
 import time
@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopbytes.engine import RunControl
-from hopbytes.engine.dense_assignment import DenseProblem, EvolutionSettings, TabuSettings, evolve, tabu_many
+from hopbytes.engine import dense_assignment as dense
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.dense_assignment import (
+    DenseProblem,
+    EvolutionSettings,
+    Population,
+    TabuSettings,
+    evolve,
+    tabu_many,
+)
 from hopbytes.util.random_numbers import RandomNumbers
 
 
@@ -222,3 +230,100 @@ def test_groups_find_their_places():
             settings=EvolutionSettings(descending=descending), control=RunControl(4),
         )
         assert true_cost(flow, distance, place) == 0
+
+
+def permutations(seed, n, count):
+    rng = RandomNumbers(seed)
+    return [rng.permutation(n).astype(np.int32) for _ in range(count)]
+
+
+def crossed(kind, seed, one, other):
+    rng = RandomNumbers(seed)
+    if kind == "uniform":
+        return dense.crossed_uniformly(rng, one, other)
+    values = np.random.default_rng(seed).integers(0, 9, (2, len(one), len(one)))
+    return dense.crossed_block(rng, *map(dense.differences, values), one, other)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "block"])
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+def test_children_are_permutations_and_keep_what_parents_share(kind, n):
+    for seed in range(20):
+        one, other = permutations(seed, n, 2)
+        child = crossed(kind, seed, one, other)
+        assert child.dtype == np.int32
+        assert sorted(child.tolist()) == list(range(n))
+        assert np.array_equal(child[one == other], one[one == other])
+        assert np.array_equal(crossed(kind, seed, one, one), one)
+
+
+def test_transplanted_tasks_are_where_the_donor_has_them():
+    for seed in range(20):
+        one, other = permutations(seed, 30, 2)
+        places = RandomNumbers(seed).distinct(30, 9)
+        child = dense.transplanted(one, other, places)
+        at = np.isin(one, places)
+        assert np.array_equal(child[at], one[at])
+        # Tasks that neither come nor lose their place stay.
+        untouched = ~at & ~np.isin(other, places)
+        assert np.array_equal(child[untouched], other[untouched])
+
+
+def test_groups_on_each_others_places_are_exchanged_whole():
+    one = np.array([4, 5, 6, 7, 0, 1, 2, 3, 8, 9], np.int32)
+    other = np.arange(10, dtype=np.int32)
+    child = dense.transplanted(one, other, np.arange(4))
+    assert child.tolist() == one.tolist()
+
+
+def test_a_block_holds_tasks_or_places_that_are_alike():
+    group = np.arange(30) // 15
+    unlike = dense.differences(np.where(group[:, None] == group[None, :], 1, 9))
+    other = np.arange(30, dtype=np.int32)
+    one = np.concatenate([np.roll(other[:15], 4), np.roll(other[15:], 4)])
+    seen = set()
+    for seed in range(20):
+        child = dense.crossed_block(RandomNumbers(seed), unlike, unlike, one, other)
+        changed = set(group[child != other].tolist())
+        assert len(changed) == 1  # a third of all is less than a group
+        seen |= changed
+    assert seen == {0, 1}
+
+
+def empty(n, alike):
+    return Population(np.empty((0, n), np.int32), np.empty(0, np.int64), alike)
+
+
+def test_the_worst_member_leaves_and_equal_ones_do_not_enter():
+    pool = empty(3, 2)
+    for cost, place in ((5, [0, 1, 2]), (7, [1, 2, 0]), (7, [1, 2, 0]), (9, [2, 0, 1])):
+        pool.add(np.array(place, np.int32), cost, 2)
+    assert sorted(pool.costs.tolist()) == [5, 7]
+    assert pool.fruitless_children == 2
+    pool.add(np.array([0, 2, 1], np.int32), 6, 2)
+    assert sorted(pool.costs.tolist()) == [5, 6]
+    assert pool.fruitless_children == 0
+
+
+def test_like_ones_compete_with_each_other_only():
+    pool = empty(10, 8)
+    first, second = np.arange(10, dtype=np.int32), np.arange(10, dtype=np.int32)[::-1].copy()
+    pool.add(first, 10, 5)
+    pool.add(second, 90, 5)
+    variant = first.copy()
+    variant[:2] = first[1], first[0]  # shares eight places
+    pool.add(variant, 9, 5)
+    assert sorted(pool.costs.tolist()) == [9, 10, 90]
+    twin = empty(10, 7)
+    for place, cost in ((first, 10), (second, 90), (variant, 11), (variant, 9)):
+        twin.add(place, cost, 5)
+    assert sorted(twin.costs.tolist()) == [9, 90]
+
+
+def test_members_differ_whatever_enters():
+    rng, pool = RandomNumbers(3), empty(6, 3)
+    for _ in range(300):
+        pool.add(rng.permutation(6).astype(np.int32), rng.below(1000), 8)
+    shared = (pool.members[:, None, :] == pool.members[None, :, :]).sum(axis=2)
+    assert len(pool.costs) <= 8
+    assert np.all(shared.diagonal() == 6)

@@ -263,10 +263,7 @@ def neighbours_sends(mine: Neighbours) -> dict[int, int]:
 def checked_neighbours(
     sources: Sequence[int], destinations: Sequence[int], source_weights: Any, destination_weights: Any
 ) -> tuple[Neighbours, str]:
-    """Return the neighbours that a rank specified, and a description of the first fault in them, or "".
-
-    The constants ``MPI.UNWEIGHTED`` and ``MPI.WEIGHTS_EMPTY`` are accepted as weights.
-    """
+    """Return the neighbours that a rank specified, and a description of the first fault in them, or ""."""
     try:
         ends = [[index(rank) for rank in ranks] for ranks in (sources, destinations)]
     except TypeError:

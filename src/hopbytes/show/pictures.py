@@ -107,10 +107,7 @@ def draw_thing(
 def evaluation_picture(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", unit: str | None = None
 ) -> Drawn:
-    """Draw a mapping beside the launcher's own order: matrices, bytes per level, and traffic on links.
-
-    The title is returned, too.
-    """
+    """Draw a mapping beside the launcher's own order: matrices, bytes per level, and traffic on links."""
     unit = volume_unit(graph) if unit is None else unit
     both = {
         ORDERS.get(launcher, f"launcher's order {launcher}"): launcher_mapping(graph, mapping, launcher),

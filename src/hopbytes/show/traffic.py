@@ -241,11 +241,7 @@ class LinkLoads:
         return self.volumes / self.capacities
 
     def most_loaded(self, count: int = 10) -> Int64:
-        """Return the positions of the links with the highest congestion, descending; only links in use.
-
-        Ties are broken by link number. Names are ``[loads.names[i] for i in loads.most_loaded()]``; the flows
-        that cross them are in ``hopbytes.evaluate(graph, mapping).hottest``.
-        """
+        """Return the positions of the links with the highest congestion, descending; only links in use."""
         order = np.argsort(-self.congestion, kind="stable")[: max(0, count)]
         return order[self.volumes[order] > 0].astype(np.int64)
 
@@ -308,10 +304,7 @@ class HeavyPair:
 def heaviest_pairs(
     graph: CommGraph, mapping: Mapping | None = None, count: int = 10
 ) -> tuple[HeavyPair, ...]:
-    """Return the pairs of tasks that exchange most, descending; ties by task numbers.
-
-    Pairs that exchange nothing are left out. O(m log m).
-    """
+    """Return the pairs of tasks that exchange most, descending; ties by task numbers."""
     if mapping is not None:
         _check_tasks(graph, mapping)
     sources, targets = graph.sources().astype(np.int64), graph.targets.astype(np.int64)

@@ -166,11 +166,7 @@ def round_on(phase: Phase, mapping: Mapping, links: NodeLinks, speeds: Speeds | 
 
 
 def flows_seconds(load: Round, timeout: float) -> float:
-    """Return the seconds until the last of the flows of a round ends.
-
-    Flows share links as in SimGrid: max-min fair, in inverse proportion of the latencies of their routes.
-    Flows that are spread over several paths are divided.
-    """
+    """Return the seconds until the last of the flows of a round ends."""
     flows, ends, end = load.flows, load.ports.endpoint, time.monotonic() + timeout
 
     def go_on() -> None:

@@ -14,7 +14,7 @@ from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks
-from hopbytes.mpi.distributed.islands import FEWEST, Task, cut_over_ranks, deal, groups_of
+from hopbytes.mpi.distributed.islands import FEWEST, Task, cut_over_ranks, mapped_apart
 from hopbytes.mpi.distributed.rows import Rows, cost_over_ranks
 from hopbytes.solve.sides import PlaceLike
 from hopbytes.util.random_numbers import derived_seeds
@@ -96,25 +96,16 @@ def map_one_each(rows: Rows, units: Units, history: History) -> Int64:
     if len(parts) > 1:
         with member.phase("cut"):
             unit = cut_over_ranks(rows, sizes, units.seed, history, units.cutter)
-    groups = groups_of(sizes, member.size)
-    with member.phase("deal"):
-        dealt = deal(rows, unit, groups)
-    shared = member.size > len(groups)
-    color = next((i for i, ranks in enumerate(groups) if member.rank in ranks), 0) if shared else member.rank
-    own = member.split(color)
-    found = [np.empty(0, np.int64)]
-    for number, slab in dealt.slabs.items():
+
+    def inside(number: int, own: Rows) -> Int64:
         first, part = parts[number]
-        found.append(first + map_one_each(Rows.of(own, slab), part, History()))
-    own.comm.Free()
-    return dealt.back(np.concatenate(found))
+        return first + map_one_each(own, part, History())
+
+    return mapped_apart(rows, unit, sizes, inside)
 
 
 def cost_of_one_each(rows: Rows, tree: Tree, pe: Int64) -> tuple[int, str]:
-    """Return J, and what is wrong with a mapping of one task per PE or ""; collective, O(m / P) memory.
-
-    Every process counts the tasks of a range of PEs.
-    """
+    """Return J, and what is wrong with a mapping of one task per PE or ""; collective, O(m / P) memory."""
     member, k = rows.member, tree.n_cores
     owned, ascending = -(-k // member.size), np.sort(pe)
     outside = len(pe) > 0 and not 0 <= int(ascending[0]) <= int(ascending[-1]) < k

@@ -84,7 +84,6 @@ class Verb(click.Command):
         return left
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb."""
         load_numpy()
         from hopbytes.errors import HopbytesWarning
 

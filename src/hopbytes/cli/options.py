@@ -153,7 +153,6 @@ def unknown_machine(path: str) -> Exception:
 
 
 def _standard(output: str | None) -> bool:
-    """Return whether `output` is standard output."""
     return output in (None, "-")
 
 

@@ -80,14 +80,6 @@ def print_text(text: str, marks: Mapping[str, str] | None = None) -> None:
     print(painted_lines(printable(text, "\n\t"), marks or {}, sys.stdout))
 
 
-def check_drawing(output: str | None, *, force: bool) -> None:
-    """Refuse a file of a picture that cannot be written, before any work is done; None: no picture."""
-    if output is not None:
-        from hopbytes.show.back_ends import check_picture
-
-        check_picture(output, force=force)
-
-
 def draw_evaluation(
     graph: CommGraph, mapping: TaskMapping, output: str | None, *, launcher: str, force: bool
 ) -> None:

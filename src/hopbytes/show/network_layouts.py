@@ -91,7 +91,6 @@ class Look:
     fills: dict[int, str]  # colour of every node with ranks
 
     def cable(self, cable: int, points: Sequence[tuple[float, float]], thin: float = 1.2) -> Line:
-        """Return the line of a cable."""
         figure, count = self.figure, int(self.figure.links[cable])
         tip = " – ".join(figure.names[vertex] for vertex in figure.ends[cable].tolist())
         tip += f", {count} links" if count > 2 else ""

@@ -27,6 +27,7 @@ from hopbytes.formats.files import atomic_write, check_writable
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.show import traffic
 from hopbytes.show.back_ends import fragment
 from hopbytes.show.bars import bar_panel, cost_history, history_panel, hop_panel, level_panel, load_panel
 from hopbytes.show.describe import ranks_per_node
@@ -34,20 +35,6 @@ from hopbytes.show.evaluation_text import chosen_rows
 from hopbytes.show.marks import SERIES, Panel, below
 from hopbytes.show.matrix import matrix_panel, scale_panel
 from hopbytes.show.predictions import GRADES, LIMITS
-from hopbytes.show.traffic import (
-    CommMatrix,
-    HeavyPair,
-    LinkLoads,
-    LoadHistogram,
-    comm_matrix,
-    common_extremes,
-    heaviest_pairs,
-    hop_histogram,
-    launcher_mapping,
-    level_bytes,
-    link_loads,
-    load_histogram,
-)
 from hopbytes.show.verdict import ORDERS, Verdict, slots_sentence, verdict_of, volume_unit
 from hopbytes.text.open_input import path_text
 from hopbytes.util.quantities import amount, duration, number, short_amount
@@ -266,8 +253,8 @@ def _chart(name: str, title: str, panel: Panel, table: Table, text: str) -> Char
 def matrix_charts(graph: CommGraph, mappings: Mappings, unit: str) -> list[Chart]:
     """Return the communication matrices, the launcher's own order first, with one scale of colours."""
     chosen = list(mappings.items())[: MATRICES + 1]
-    matrices = {name: comm_matrix(graph, mapping, most_rows=ROWS) for name, mapping in chosen}
-    extremes = common_extremes(matrices.values())
+    matrices = {name: traffic.comm_matrix(graph, mapping, most_rows=ROWS) for name, mapping in chosen}
+    extremes = traffic.common_extremes(matrices.values())
     text = "Communication matrix: rows send to columns, tasks stand in the order of the machine."
     charts = []
     for position, (name, matrix) in enumerate(matrices.items()):
@@ -277,7 +264,7 @@ def matrix_charts(graph: CommGraph, mappings: Mappings, unit: str) -> list[Chart
     return charts
 
 
-def _matrix_table(name: str, matrix: CommMatrix, unit: str) -> Table:
+def _matrix_table(name: str, matrix: traffic.CommMatrix, unit: str) -> Table:
     """Return sums of the matrix over at most `TABLE_PARTS` rows and columns."""
     starts = np.arange(0, matrix.rows, -(-matrix.rows // TABLE_PARTS))
     cells = np.add.reduceat(np.add.reduceat(matrix.cells, starts, axis=0), starts, axis=1)
@@ -299,7 +286,7 @@ def traffic_charts(graph: CommGraph, mappings: Mappings, evaluation: Evaluation,
 
 
 def _level_chart(graph: CommGraph, mappings: Mappings, unit: str) -> Chart:
-    levels = level_bytes(graph, mappings)
+    levels = traffic.level_bytes(graph, mappings)
     total = np.maximum(levels.volumes.sum(axis=1), 1)
     shares = 100 * (levels.volumes / total[:, np.newaxis])
     rows = [
@@ -314,13 +301,13 @@ def _level_chart(graph: CommGraph, mappings: Mappings, unit: str) -> Chart:
 
 def _network_charts(graph: CommGraph, mappings: Mappings, evaluation: Evaluation, unit: str) -> list[Chart]:
     names = tuple(mappings)
-    hops = hop_histogram(graph, mappings)
+    hops = traffic.hop_histogram(graph, mappings)
     volumes = zip(hops.hops.tolist(), hops.volumes.T.tolist(), strict=True)
     hop_rows = [(str(count), *(amount(volume, unit) for volume in own)) for count, own in volumes]
     hop_table = Table("Volume by number of links on the way", ("links", *names), tuple(hop_rows))
-    loads = [link_loads(graph, mapping) for mapping in mappings.values()]
+    loads = [traffic.link_loads(graph, mapping) for mapping in mappings.values()]
     what, words = _load_of(loads[1], unit)
-    histogram = load_histogram(loads)
+    histogram = traffic.load_histogram(loads)
     charts = [
         _chart(
             "hops", "Links on the way", hop_panel(hops, unit=unit), hop_table,
@@ -346,7 +333,7 @@ def _network_charts(graph: CommGraph, mappings: Mappings, evaluation: Evaluation
     return charts
 
 
-def _load_of(loads: LinkLoads, unit: str) -> tuple[str, Callable[[float], str]]:
+def _load_of(loads: traffic.LinkLoads, unit: str) -> tuple[str, Callable[[float], str]]:
     """Return what the volume of a link over its capacity is, and what writes it for people."""
     if set(loads.capacities.tolist()) == {1}:
         return "bytes on a link" if unit == "B" else "volume on a link", partial(_short_load, unit)
@@ -360,7 +347,7 @@ def _short_load(unit: str, value: float) -> str:
 
 
 def _load_table(
-    histogram: LoadHistogram, names: Sequence[str], what: str, words: Callable[[float], str]
+    histogram: traffic.LoadHistogram, names: Sequence[str], what: str, words: Callable[[float], str]
 ) -> Table:
     edges = histogram.edges.tolist()
     rows = [("no traffic", *_counts(histogram.idle))]
@@ -419,7 +406,7 @@ def comparison_table(evaluations: dict[str, Evaluation], *, complete: bool, unit
 
 def pair_table(graph: CommGraph, mappings: Mappings, unit: str) -> Table:
     """Return the pairs of tasks that exchange most, and where every mapping puts them."""
-    columns = [heaviest_pairs(graph, mapping, NAMED) for mapping in mappings.values()]
+    columns = [traffic.heaviest_pairs(graph, mapping, NAMED) for mapping in mappings.values()]
     rows = [
         (f"{one[0].first:,} and {one[0].second:,}", amount(one[0].volume, unit), *map(_where, one))
         for one in zip(*columns, strict=True)
@@ -429,7 +416,7 @@ def pair_table(graph: CommGraph, mappings: Mappings, unit: str) -> Table:
     return Table(caption, head, tuple(rows), (0, *range(2, len(head))))
 
 
-def _where(pair: HeavyPair) -> str:
+def _where(pair: traffic.HeavyPair) -> str:
     level = "on the same PE" if pair.level == "same PE" else f"between {pair.level}s"
     hops = "" if not pair.hops else f", {pair.hops} {'link' if pair.hops == 1 else 'links'}"
     return f"{level}{hops}: {pair.first_pe}, {pair.second_pe}"
@@ -489,7 +476,7 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
     }
     unit = volume_unit(graph, first)
     verdicts = {name: verdict_of(graph, one, evaluations[name]) for name, one in mappings.items()}
-    everyone = {IN_ORDER: launcher_mapping(graph, first, launcher), **mappings}
+    everyone = {IN_ORDER: traffic.launcher_mapping(graph, first, launcher), **mappings}
     times, time_notes = _times(verdicts)
     total = amount(graph.total_volume, unit or "units of volume")
     return Page(

@@ -284,7 +284,6 @@ class Clock:
         self.links = node_links(where, self.speeds)
 
     def times(self, mapping: Mapping) -> Times:
-        """Return the times of a mapping."""
         from hopbytes.simulation.simgrid import platform_of
 
         load = round_on(self.phase, mapping, self.links, self.speeds)

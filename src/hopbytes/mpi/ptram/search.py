@@ -179,7 +179,6 @@ class OwnRoutes:
         self._hops = [_hops_around(network, endpoints, site) for site in self.sites.tolist()]
 
     def __len__(self) -> int:
-        """Number of routes."""
         return len(self.routes.indptr) - 1
 
     @property
@@ -336,7 +335,6 @@ class Fits:
         return allowed
 
     def take(self, group: int, site: int) -> None:
-        """Record that the group takes the site."""
         self._need[: self.group_class[group] + 1] -= 1
         self._have[: self.site_class[site] + 1] -= 1
 

@@ -56,10 +56,6 @@ def test_a_time_limit_with_a_unit(hopbytes):
     done = hopbytes(*MESH, "--time-limit", "5m")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["deterministic"] is False
-    for typed in ("5 minutes", "m", "5mm", "1.2.3s", "5d"):
-        done = hopbytes(*MESH, "--time-limit", typed)
-        assert done.returncode == 2, typed
-        assert "expected seconds such as 300, or 90s, 5m, 1h" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -73,7 +69,7 @@ def test_durations(typed, meant):
     assert seconds(typed) == meant
 
 
-@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "1e400", "", "m", "5d", "1.2.3s"])
+@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "1e400", "", "m", "5d", "5mm", "1.2.3s", "5 minutes"])
 def test_no_duration(typed):
     with pytest.raises(BadParameter, match="expected seconds such as 300"):
         seconds(typed)

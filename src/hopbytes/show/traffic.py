@@ -16,6 +16,7 @@ from hopbytes._arrays import Float64, Int32, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.baselines import in_order
 from hopbytes.cost.metrics.link_metrics import dilation_of
+from hopbytes.cost.objectives.comm_cost import parting_level
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import FormatError
 from hopbytes.model.allocation import Allocation
@@ -180,16 +181,11 @@ def _level_names(where: Allocation) -> tuple[str, ...]:
     return tuple(level.name for level in where.machine.levels) or ("core",)
 
 
-def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int32:
-    """Return the outermost level at which PEs differ, counted from 0; for equal ones the number of levels."""
-    count = len(where.machine.levels)
-    if not count:
-        return np.equal(first, second).astype(np.int32)
-    level = np.full(len(first), count, np.int32)
-    for number in reversed(range(count)):
-        unit = where.machine.ancestors(number)[where.first_core]
-        level[unit[first] != unit[second]] = number
-    return level
+def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int64:
+    """Return int64[pairs], the level at which PEs part, by its position in :func:`_level_names`."""
+    if not where.machine.levels:
+        return np.equal(first, second).astype(np.int64)
+    return parting_level(where, first, second)
 
 
 @frozen(eq=False)

@@ -283,12 +283,14 @@ def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
     if given is None:
         return None, ""
     if isinstance(given, int):
-        from mpi4py import MPI  # its import initializes MPI, which only a program with a communicator has done
+        # This import initializes MPI, which a program with such constants has done.
+        from mpi4py import MPI
 
         if given == MPI.UNWEIGHTED:
             return None, ""
         if given == MPI.WEIGHTS_EMPTY:
-            return [], f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers" if count else ""
+            fault = f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers"
+            return [], fault if count else ""
     try:
         listed = [index(weight) for weight in given]
     except TypeError:

@@ -151,13 +151,6 @@ def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], s
     """Return the bytes by rank, and a description of the first fault in them, or "".
 
     A fault is returned as text, since it must be sent to all processes.
-
-    >>> checked_sends([0, 8], 0, 2)
-    ({1: 8}, '')
-    >>> checked_sends([0, 8], 0, 3)
-    ({}, 'rank 0 gives 2 numbers of bytes, expected 3, one for each rank')
-    >>> checked_sends({1: 2.5}, 0, 3)
-    ({}, 'rank 0 sends 2.5 bytes to rank 1, expected a whole number')
     """
     try:
         items: Iterable[tuple[Any, Any]]

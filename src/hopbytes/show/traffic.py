@@ -181,11 +181,10 @@ def _level_names(where: Allocation) -> tuple[str, ...]:
     return tuple(level.name for level in where.machine.levels) or ("core",)
 
 
-def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int64:
-    """Return int64[pairs], the level at which PEs part, by its position in :func:`_level_names`."""
-    if not where.machine.levels:
-        return np.equal(first, second).astype(np.int64)
-    return parting_level(where, first, second)
+def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int32:
+    """Return the level at which PEs part, by its position in :func:`_level_names`."""
+    levels = parting_level(where, first, second) if where.machine.levels else np.equal(first, second)
+    return levels.astype(np.int32)
 
 
 @frozen(eq=False)

@@ -24,11 +24,7 @@ WIDE = 32
 
 
 def regular_tree(where: PlaceLike) -> Tree | None:
-    """Return the tree of which every core is a PE and all units of a level are alike, or None.
-
-    >>> regular_tree("node:3@10 core:4@1"), regular_tree("node:2 core:[3,4]"), regular_tree("torus:3x3")
-    (Tree('node:3@10 core:4@1', 12 cores), None, None)
-    """
+    """Return the tree of which every core is a PE and all units of a level are alike, or None."""
     if isinstance(where, Allocation):
         whole = where.k == where.machine.n_cores and where.capacity is None and len(where.cores) == where.k
         if where.use.chosen or where.tasks_of_nodes is not None or not whole:

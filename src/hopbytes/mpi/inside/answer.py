@@ -29,13 +29,7 @@ class Question:
 
     @classmethod
     def read(cls, text: str) -> Question:
-        """Read the lines that ``order.c`` writes: for each process one with its place, then its arcs.
-
-        >>> text = "process\\tn1\\tab\\t0-1\\t0-3\\t\\t\\t0\\n"
-        >>> question = Question.read(text + "0 1 8\\n" + text.replace("n1", "n2"))
-        >>> question.spots[1], question.topology.m
-        (Spot(host='n2', cpus=(0, 1), units=(0, -1, -1, -1)), 1)
-        """
+        """Read the lines that ``order.c`` writes: for each process one with its place, then its arcs."""
         spots, programs, arcs, asked = [], [], list[list[int]](), True
         for line in text.splitlines():
             word, *rest = line.split("\t")

@@ -1,10 +1,6 @@
 // The local search of MPIPP (Chen et al., ICS 2006): of all exchanges of two tasks it makes the one with the
 // largest gain, until no exchange gains. Ties go to the smaller pair.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "util/control.hpp"
 #include "graph/csr.hpp"
 

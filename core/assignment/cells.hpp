@@ -1,16 +1,6 @@
 // Slots, cells and neighbourhoods: which tasks a PE holds, and which PEs are worth trying for a task.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <numeric>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "assignment/nearest_pes.hpp"
-#include "graph/distance.hpp"
-#include "util/control.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {

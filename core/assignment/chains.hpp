@@ -9,8 +9,6 @@
 #include <queue>
 
 #include "assignment/cells.hpp"
-#include "graph/csr.hpp"
-#include "assignment/exchange.hpp"
 #include "assignment/pair_search.hpp"
 
 namespace hopbytes {

@@ -3,7 +3,6 @@
 // all PEs.
 #pragma once
 #include <queue>
-#include <vector>
 
 #include "graph/csr.hpp"
 #include "graph/distance.hpp"

@@ -1,12 +1,6 @@
 // Exchanges of two tasks: the change of the cost, whether an exchange is permitted, and the cached costs that
 // make both cheap to ask.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "graph/distance.hpp"
 #include "graph/graph.hpp"
 
@@ -55,8 +49,8 @@ template <class W, class D> class Exchange {
       if (!g_.linear_cost) farthest_alike_ = single ? distance.bit_cost[1] : 0;
   }
 
-  // The same mapping in another array.
-  Exchange(const Exchange& other, std::span<int32_t> pe) : Exchange(other) {
+  // From now on the mapping is in another array, which becomes a copy of it.
+  void continue_in(std::span<int32_t> pe) {
     std::copy(pe_.begin(), pe_.end(), pe.begin());
     pe_ = pe;
   }

@@ -1,12 +1,9 @@
 // The nearest PEs of every PE under any distance.
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "graph/distance.hpp"
 #include "util/control.hpp"

@@ -5,12 +5,8 @@
 #include <deque>
 #include <limits>
 
-#include "assignment/partner_search.hpp"
 #include "assignment/perturbation.hpp"
-#include "assignment/swap_annealing.hpp"
-#include "assignment/swap_state.hpp"
-#include "util/control.hpp"
-#include "util/rng.hpp"
+#include "assignment/annealing.hpp"
 
 namespace hopbytes {
 
@@ -45,26 +41,11 @@ template <class W, class D> class SwapSearch {
   SwapSearch(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
              std::span<int32_t> pe, const SwapOptions& options, const Control& control,
              std::shared_ptr<const SwapBasis<D>> basis = nullptr)
-      : state_(graph, distance, capacity, pe, options, control, std::move(basis)),
-        g_(graph),
-        costs_(state_.costs()),
-        all_pairs_up_to_(options.all_pairs_up_to),
-        control_(control),
-        partners_(state_),
-        perturbations_(state_),
-        notes_(state_.cells().count()),
-        queued_(graph.n, 0) {}
+      : SwapSearch({graph, distance, capacity, pe, options, control, std::move(basis)},
+                   options.all_pairs_up_to, control) {}
   // The same search with the mapping in another array.
   SwapSearch(const SwapSearch& other, std::span<int32_t> pe)
-      : state_(other.state_, pe),
-        g_(other.g_),
-        costs_(state_.costs()),
-        all_pairs_up_to_(other.all_pairs_up_to_),
-        control_(other.control_),
-        partners_(state_),
-        perturbations_(state_),
-        notes_(state_.cells().count()),
-        queued_(g_.n, 0) {}
+      : SwapSearch(SwapState<W, D>(other.state_, pe), other.all_pairs_up_to_, other.control_) {}
   SwapSearch(const SwapSearch&) = delete;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return state_.basis(); }
@@ -132,13 +113,10 @@ template <class W, class D> class SwapSearch {
     return descend(g_.n <= all_pairs_up_to_);
   }
 
-  // Anneals, see SwapAnnealing. Returns the change of the cost, which may be positive.
+  // Returns the change of the cost, which may be positive.
   int64_t anneal(int64_t steps, double start_acceptance, Rng& rng) {
     state_.drop_unit_weights();
-    SwapAnnealing<W, D> annealing(state_, control_);
-    const int64_t change = annealing.run(steps, start_acceptance, rng);
-    swaps_ += annealing.swaps();
-    return change;
+    return anneal_exchanges(state_, steps, start_acceptance, rng, control_, swaps_);
   }
 
   // Iterated local search: exchanges a few neighbouring tasks at random, descends, and undoes the result if
@@ -210,6 +188,17 @@ template <class W, class D> class SwapSearch {
   }
 
  private:
+  SwapSearch(SwapState<W, D>&& state, int64_t all_pairs_up_to, const Control& control)
+      : state_(std::move(state)),
+        g_(state_.graph()),
+        costs_(state_.costs()),
+        all_pairs_up_to_(all_pairs_up_to),
+        control_(control),
+        partners_(state_),
+        perturbations_(state_),
+        notes_(state_.cells().count()),
+        queued_(g_.n, 0) {}
+
   // Makes exchanges in turn and descends. Undoes everything if the cost rises. Returns the change.
   int64_t perturb(const TaskPairs& exchanges) {
     state_.keep_unit_weights();

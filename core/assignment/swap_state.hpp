@@ -1,17 +1,8 @@
 // A mapping that is searched by exchanges: what an exchange changes, which tasks are worth one, and the work
 // that is left.
 #pragma once
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <numeric>
-#include <utility>
-#include <vector>
-
-#include "assignment/cells.hpp"
 #include "assignment/exchange.hpp"
 #include "assignment/unit_weights.hpp"
-#include "graph/graph.hpp"
 
 namespace hopbytes {
 
@@ -51,16 +42,8 @@ template <class W, class D> class SwapState {
         counts_{0, 0, 0, std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
 
   // The same state with the mapping in another array.
-  SwapState(const SwapState& other, std::span<int32_t> pe)
-      : g_(other.g_),
-        hub_degree_(other.hub_degree_),
-        exchange_(other.exchange_, pe),
-        slots_(other.slots_),
-        basis_(other.basis_),
-        unit_weights_(other.unit_weights_),
-        keeps_unit_weights_(other.keeps_unit_weights_),
-        counts_(other.counts_) {}
-  SwapState(const SwapState&) = delete;
+  SwapState(const SwapState& other, std::span<int32_t> pe) : SwapState(other) { exchange_.continue_in(pe); }
+  SwapState(SwapState&&) = default;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
@@ -147,6 +130,8 @@ template <class W, class D> class SwapState {
   }
 
  private:
+  SwapState(const SwapState&) = default;
+
   // The lower bound of a task is the cost with its heaviest neighbours at the nearest PEs. It is lower for
   // the remaining tasks if the control stops the computation.
   std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,

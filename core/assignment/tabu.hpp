@@ -6,12 +6,6 @@
 // without a new best since the last perturbation, the search makes some random exchanges (Benlic, Hao 2013,
 // breakout local search).
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <span>
-#include <utility>
-
 #include "util/control.hpp"
 #include "util/parallel.hpp"
 #include "util/rng.hpp"

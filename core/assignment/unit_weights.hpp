@@ -1,12 +1,6 @@
 // Gain cache by ancestors: for every task of high degree the weight of its arcs into each unit of a tree,
 // kept up to date under exchanges. The cost of such a task on any PE follows from one number per level.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "assignment/cells.hpp"
 #include "graph/graph.hpp"
 

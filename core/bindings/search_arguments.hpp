@@ -1,13 +1,9 @@
 // The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their
 // C++ forms.
 #pragma once
-#include <atomic>
-#include <map>
-#include <memory>
 #include <type_traits>
 
-#include "arrays.hpp"
-#include "checked.hpp"
+#include "graph/checked.hpp"
 #include "graph/any_distance.hpp"
 #include "graph/graph.hpp"
 #include "named_settings.hpp"

@@ -2,7 +2,6 @@
 #include "assignment/pairwise_repartition.hpp"
 #include "assignment/swap_refine.hpp"
 #include "search_arguments.hpp"
-#include "util/team.hpp"
 
 using namespace hopbytes;
 

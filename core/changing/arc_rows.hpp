@@ -1,7 +1,6 @@
 // A symmetric graph under change: the weight of a pair is set in time proportional to the smaller degree.
 #pragma once
 #include <bit>
-#include <stdexcept>
 
 #include "graph/csr.hpp"
 #include "util/assert.hpp"

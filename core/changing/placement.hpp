@@ -1,9 +1,6 @@
 // A mapping of a changing graph: what follows from it (J, loads, boundaries) is kept up to date under moves.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 #include "changing/arc_rows.hpp"
 #include "graph/any_distance.hpp"

@@ -1,17 +1,8 @@
 // Makes a mapping respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
 // to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "util/control.hpp"
-#include "graph/csr.hpp"
-#include "graph/any_distance.hpp"
-#include "feasibility/donors.hpp"
-#include "feasibility/nearest.hpp"
-#include "feasibility/tasks.hpp"
-#include "graph/linear_cost.hpp"
+#include "feasibility/pes.hpp"
 
 namespace hopbytes {
 

@@ -1,10 +1,6 @@
 // Keeps the best of several groupings of objects. A grouping is judged by the weight between different
 // groups.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "graph/csr.hpp"
 
 namespace hopbytes {

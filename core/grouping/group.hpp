@@ -4,10 +4,7 @@
 // heavy edges. Deterministic: ties go to the smaller number.
 #pragma once
 #include <bit>
-#include <cstdint>
-#include <vector>
 
-#include "grouping/best_grouping.hpp"
 #include "grouping/grown_groups.hpp"
 #include "grouping/listed_groups.hpp"
 

@@ -1,11 +1,7 @@
 // Grouping of many objects: groups are grown along heavy edges.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
 #include <queue>
-#include <utility>
-#include <vector>
 
 #include "grouping/best_grouping.hpp"
 

@@ -1,13 +1,9 @@
 // Grouping of few objects as in TreeMatch: independent sets in the conflict graph of all possible groups.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <vector>
 
 #include "grouping/best_grouping.hpp"
 #include "util/parallel.hpp"
-#include "util/team.hpp"
 
 namespace hopbytes {
 

@@ -1,22 +1,13 @@
 // The C library: checks what it is given, calls the driver of the core and verifies what it returns.
-#include "library/hopbytes.h"
 
-#include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
-#include <limits>
-#include <mutex>
 #include <new>
 #include <thread>
 
 #include "graph/cost.hpp"
-#include "library/checked_graph.hpp"
 #include "library/keep_bounds.hpp"
-#include "library/load_bounds.hpp"
-#include "library/tree_machine.hpp"
 #include "partition/deep_multisection.hpp"
-#include "util/team.hpp"
 
 namespace hopbytes {
 
@@ -199,38 +190,25 @@ int hopbytes_map(const hopbytes_graph* graph, const hopbytes_options* options, i
 }
 
 const char* hopbytes_message(int status) {
-  switch (status) {
-    case HOPBYTES_OK:
-      return "blocks were written";
-    case HOPBYTES_OVERLOADED:
-      return "blocks were written, but no way was found to keep the bound of each";
-    case HOPBYTES_NULL:
-      return "a pointer that is needed is null";
-    case HOPBYTES_BAD_SIZE:
-      return "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base";
-    case HOPBYTES_BAD_INDEX:
-      return "a target is no vertex, expected base to base + n - 1";
-    case HOPBYTES_BAD_WEIGHT:
-      return "a weight or a load is negative, expected integers >= 0";
-    case HOPBYTES_ASYMMETRIC:
-      return "the graph is asymmetric, expected both directions of every edge with one weight";
-    case HOPBYTES_TOO_LARGE:
-      return "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62";
-    case HOPBYTES_BAD_MACHINE:
-      return "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs";
-    case HOPBYTES_BAD_OPTION:
-      return "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 "
-             "or 64 bits, "
-             "base 0 or 1";
-    case HOPBYTES_UNSUPPORTED:
-      return "vertices cannot be fixed to blocks";
-    case HOPBYTES_NO_MEMORY:
-      return "not enough memory";
-    case HOPBYTES_INTERNAL:
-      return "internal error of hopbytes; please report this";
-    default:
-      return "unknown status";
-  }
+  // From 1 downwards.
+  static constexpr const char* messages[] = {
+      "blocks were written, but no way was found to keep the bound of each",
+      "blocks were written",
+      "a pointer that is needed is null",
+      "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base",
+      "a target is no vertex, expected base to base + n - 1",
+      "a weight or a load is negative, expected integers >= 0",
+      "the graph is asymmetric, expected both directions of every edge with one weight",
+      "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62",
+      "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs",
+      "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 or 64 "
+      "bits, base 0 or 1",
+      "vertices cannot be fixed to blocks",
+      "not enough memory",
+      "internal error of hopbytes; please report this"};
+  static_assert(std::size(messages) == HOPBYTES_OVERLOADED - HOPBYTES_INTERNAL + 1);
+  const bool known = status <= HOPBYTES_OVERLOADED && status >= HOPBYTES_INTERNAL;
+  return known ? messages[HOPBYTES_OVERLOADED - status] : "unknown status";
 }
 
 const char* hopbytes_version(void) { return HOPBYTES_VERSION; }

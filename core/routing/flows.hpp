@@ -1,8 +1,5 @@
 // Directed communication between groups, indexed from both ends, and the partners of each group.
 #pragma once
-#include <cstdint>
-#include <vector>
-
 #include "graph/csr.hpp"
 
 namespace hopbytes {

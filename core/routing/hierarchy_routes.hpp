@@ -1,8 +1,5 @@
 // Routes that follow from arithmetic: fat trees, dragonflies, HyperX.
 #pragma once
-#include <utility>
-#include <vector>
-
 #include "routing/routes.hpp"
 
 namespace hopbytes {

@@ -1,12 +1,7 @@
 // Routes between places: the routes of a network, the endpoint of every place, and the contribution of a flow
 // to a link.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "routing/any_routes.hpp"
+#include "routing/routes.hpp"
 
 namespace hopbytes {
 

@@ -1,14 +1,66 @@
 // Groups on places with routed traffic between them, and the changes that a move or an exchange causes.
 #pragma once
-#include <algorithm>
-
-#include "routing/arcs_over_links.hpp"
+#include "graph/checked.hpp"
 #include "routing/flows.hpp"
 #include "routing/link_loads.hpp"
 #include "routing/placed_routes.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
+
+// Which arcs are routed over each link, while arcs change their routes. Entries of an arc that has left its
+// route remain until they are met: an arc has a version, which its valid entries share.
+class ArcsOverLinks {
+ public:
+  ArcsOverLinks(int64_t links, int64_t arcs) : over_(links), version_(arcs, 0) {}
+
+  // Enters an arc at a link of its route. Outdated entries are removed before a list grows, so that it holds
+  // at most twice the number of valid entries.
+  void enter(int32_t link, int64_t arc) {
+    auto& entries = over_[link];
+    if (entries.size() == entries.capacity() && entries.size() >= 16) {
+      sweep(entries);
+      if (2 * entries.size() > entries.capacity()) entries.reserve(2 * entries.capacity());
+    }
+    entries.push_back({arc, version_[arc]});
+  }
+
+  // Makes all entries of an arc outdated.
+  void leave_all(int64_t arc) { ++version_[arc]; }
+
+  // Calls visit(arc) for the arcs over a link, in no particular order, and removes outdated entries.
+  template <class Visit> void visit(int32_t link, Visit&& visit) {
+    auto& entries = over_[link];
+    sweep(entries);
+    for (const Entry& entry : entries) visit(entry.arc);
+  }
+
+  // Returns a random arc over a link, with equal probabilities; -1 if there is none. O(1) on average.
+  int64_t any(int32_t link, Rng& rng) {
+    auto& entries = over_[link];
+    while (!entries.empty()) {
+      const size_t i = rng.below(entries.size());
+      if (valid(entries[i])) return entries[i].arc;
+      entries[i] = entries.back();
+      entries.pop_back();
+    }
+    return -1;
+  }
+
+ private:
+  struct Entry {
+    int64_t arc;
+    int32_t version;
+  };
+
+  bool valid(const Entry& entry) const { return version_[entry.arc] == entry.version; }
+  void sweep(std::vector<Entry>& entries) {
+    std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
+  }
+
+  std::vector<std::vector<Entry>> over_;
+  std::vector<int32_t> version_;  // of each arc
+};
 
 // The new place of a group.
 struct Relocation {
@@ -103,6 +155,7 @@ class RoutedGroups {
 
   void commit() {
     for (const int32_t link : touched_) add(link, change_[link]);
+    HOPBYTES_CHECK(links_.is_consistent());
     if (!set_.empty()) return commit_set();
     place_[group_] = target_;
     if (other_ >= 0) place_[other_] = home_;
@@ -277,5 +330,42 @@ class RoutedGroups {
   int64_t hop_bytes_ = 0;
   int32_t group_ = -1, other_ = -1, target_ = -1, home_ = -1;
 };
+
+// The hybrid metric of PTRAM: the weighted sum of hop-bytes, highest congestion, and mean and variance of the
+// congestion of links in use.
+struct Hybrid {
+  double weight[4];  // of the four terms, including any normalisation
+  double unit;  // integers per unit of congestion
+  double scale;  // integers per byte of load
+
+  double value(const LinkSums& sums, int64_t top) const {
+    if (sums.used == 0) return 0.0;
+    const auto used = static_cast<double>(sums.used);
+    const double mean = static_cast<double>(sums.sum) / used;
+    const double variance = static_cast<double>(sums.squares) / used - mean * mean;
+    return weight[0] * (static_cast<double>(sums.hop_bytes) / scale) +
+           weight[1] * (static_cast<double>(top) / unit) + weight[2] * (mean / unit) +
+           weight[3] * (variance / unit / unit);
+  }
+  double now(RoutedGroups& state) const { return value(state.sums(), state.links().max()); }
+  // The value after proposed additions: loads only grow, so the maximum is the old one or on a touched link.
+  double after_growth(RoutedGroups& state) const {
+    int64_t top = state.links().max();
+    for (const int32_t link : state.touched()) top = std::max(top, state.change(link).after);
+    return after(state, top);
+  }
+  // The value after any proposal, given the highest congestion that it leads to.
+  double after(const RoutedGroups& state, int64_t top) const {
+    LinkSums sums = state.sums();
+    for (const int32_t link : state.touched()) sums.add(state.change(link));
+    return value(sums, top);
+  }
+};
+
+// Reads six numbers as Python passes them: four weights, unit, scale.
+inline Hybrid hybrid_of(In<double> terms) {
+  expect(terms.size() == 6, "terms of the hybrid metric");
+  return {{terms[0], terms[1], terms[2], terms[3]}, terms[4], terms[5]};
+}
 
 }  // namespace hopbytes

@@ -1,9 +1,5 @@
 // Routes that stand in tables: of any network, all shortest paths, forwarding tables, and lists.
 #pragma once
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "routing/routes.hpp"
 
 namespace hopbytes {

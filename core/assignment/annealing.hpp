@@ -5,9 +5,8 @@
 
 namespace hopbytes {
 
-// Annealing chains begin at temperatures that accept these shares of the exchanges that raise the cost (each
-// chain takes the next share) and end at the temperature that accepts `end_acceptance` of them. Hot starts
-// find different solutions; cooler starts keep more of the given mapping.
+// Annealing begins at temperatures that accept these shares of the losses (each chain takes the next one)
+// and ends where `end_acceptance` of them is accepted. Hot starts find other solutions; cool ones keep more.
 inline constexpr double start_acceptances[] = {0.6, 0.75, 0.5, 0.85};
 inline constexpr double end_acceptance = 0.002;
 
@@ -44,8 +43,7 @@ inline double exponential_threshold(Rng& rng) {
   return -portable_log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53);
 }
 
-// Draws a task and another one in a unit that holds a neighbour of the first but not the first itself; -1 if
-// there is none.
+// Draws a task and one in a unit that holds a neighbour of the first but not the first itself; -1: none.
 template <class W, class D>
 std::pair<int32_t, int32_t> propose_exchange(const SwapState<W, D>& state, Rng& rng) {
   const Graph<W>& g = state.graph();
@@ -59,12 +57,11 @@ std::pair<int32_t, int32_t> propose_exchange(const SwapState<W, D>& state, Rng& 
   return {u, state.costs().allowed(u, v) && !state.hub(v) ? v : -1};
 }
 
-// Proposes random exchanges near neighbours and accepts losses with falling probability. The temperature falls
-// from the one that accepts the share `start_acceptance` of the losses to the one that accepts
-// `end_acceptance`. Returns the change of the cost, which may be positive, and counts the exchanges.
+// Proposes exchanges near neighbours and accepts losses with falling probability. Returns the change of the
+// cost, which may be positive, and counts the exchanges.
 template <class W, class D>
 int64_t anneal_exchanges(SwapState<W, D>& state, int64_t steps, double start_acceptance, Rng& rng,
-                         const Control& control, int64_t& swaps) {
+                         const Control& control) {
   constexpr int samples = 4000;
   constexpr int64_t every = 64;  // steps between two reductions of the temperature
   std::vector<int64_t> losses;
@@ -88,7 +85,7 @@ int64_t anneal_exchanges(SwapState<W, D>& state, int64_t steps, double start_acc
     state.count_evaluation(edges, edges);
     if (change > 0 && static_cast<double>(change) >= temperature * exponential_threshold(rng)) continue;
     state.exchange(u, v);
-    ++swaps;
+    state.count_swap();
     total += change;
   }
   return total;

@@ -47,8 +47,8 @@ class TreeCells {
   int32_t cell_of(int32_t pe) const { return cell_[pe]; }
   PeRange cell_range(int32_t pe) const { return levels_[0].unit[pe]; }
 
-  // The levels begin with the cells and end with the whole machine. Two PEs of the same unit of a level that
-  // are in different units of the level before have this cost.
+  // From the cells to the whole machine. PEs of one unit, but not of one unit of the level before, have this
+  // cost.
   int64_t levels() const { return static_cast<int64_t>(levels_.size()); }
   PeRange unit(int64_t level, int32_t pe) const { return levels_[level].unit[pe]; }
   int64_t cost(int64_t level) const { return tree_.bit_cost[levels_[level].width]; }
@@ -66,8 +66,7 @@ class TreeCells {
     for (int32_t p = unit.first; p < unit.last; p = levels_[0].unit[p].last) visit(p);
   }
 
-  // Draws a unit that holds `there` and does not hold `here`, with equal probability for every level. The
-  // range is empty if there is no such unit.
+  // Draws a unit that holds `there` but not `here`, of any level alike. It is empty if there is none.
   PeRange random_unit(int32_t here, int32_t there, Rng& rng) const {
     const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
     size_t below = 0;

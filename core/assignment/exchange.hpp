@@ -1,8 +1,8 @@
-// Exchanges of two tasks: the change of the cost, whether an exchange is permitted, and the cached costs that
-// make both cheap to ask.
+// Exchanges of two tasks: what they change, whether they are permitted, and the costs that make both cheap.
 #pragma once
 #include "graph/distance.hpp"
 #include "graph/graph.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
@@ -117,6 +117,8 @@ template <class W, class D> class Exchange {
     std::swap(pe_[u], pe_[v]);
     share_[u] += assignment_cost(u, pe_[u]);
     share_[v] += assignment_cost(v, pe_[v]);
+    for ([[maybe_unused]] const int32_t w : {u, v})
+      HOPBYTES_CHECK(share_[w] == cost_at(w, place_[w]) + assignment_cost(w, pe_[w]));
   }
 
  private:

@@ -10,12 +10,11 @@
 
 namespace hopbytes {
 
-// On machines of more nodes than this, all pairs of nodes are not compared: most are excluded because the
-// distance is a metric.
+// On machines of more nodes than this, most pairs are excluded because the distance is a metric.
 constexpr int64_t most_scanned = 4096;
 
-// Returns whether q, the PE after one of the node of p, lies in the same node, so that p and q are equally
-// far from all PEs of other nodes.
+// Returns whether q, the PE after p, is in the same node, so that all PEs of other nodes are as far from
+// both.
 template <class Distance> bool same_node(const Distance&, int32_t, int32_t) { return false; }
 inline bool same_node(const NetworkDistance& network, int32_t p, int32_t q) {
   const int64_t differing = std::bit_width(network.label[p] ^ network.label[q]);
@@ -38,8 +37,7 @@ template <class Distance> class NearestPes {
     divide(nodes);
   }
 
-  // Writes the `near` nearest PEs of every PE, beginning with itself; of equally near ones those with smaller
-  // numbers. Stops early if the control says so.
+  // Writes the `near` nearest PEs of every PE, itself first; of equally near ones the smaller numbers.
   void write(int64_t near, int32_t* out) {
     std::vector<Far> own;
     for (size_t i = 0; i < node_.size() && !control_.should_stop(); ++i) {

@@ -25,8 +25,8 @@ bool exchange_if_better(Exchange<W, D>& exchange, int32_t u, int32_t v, PairCoun
   return true;
 }
 
-// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
-// consecutive pairs as there are have failed. Returns whether it made an exchange.
+// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many in
+// turn as there are have failed. Returns whether it made an exchange.
 template <class W, class D>
 bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control,
                    PairCounts& counts) {

@@ -12,8 +12,8 @@
 
 namespace hopbytes {
 
-// A cheaper bisection of two units: the tasks that leave the first one for the second, and those that come
-// from there; none if nothing cheaper was found.
+// A cheaper bisection of two units: the tasks that leave the first one, and those that come; none if none
+// was found.
 struct Bisected {
   std::vector<int32_t> leave, come;
   int64_t work = 0;  // scanned edges, without those of new bisections,
@@ -27,14 +27,15 @@ struct Bisected {
 template <class W, class D> class PairBisection {
  public:
   // Unit u consists of the PEs unit_start[u] .. unit_start[u + 1] - 1.
-  PairBisection(const Graph<W>& graph, const SwapSearch<W, D>& search, std::span<const int64_t> unit_start,
-                int64_t new_bisections, const Control& control)
-      : g_(graph),
-        search_(search),
+  PairBisection(const SwapState<W, D>& state, std::span<const int64_t> unit_start, int64_t new_bisections,
+                const Control& control)
+      : g_(state.graph()),
+        costs_(state.costs()),
+        slots_(state.slots()),
         start_(unit_start),
         new_bisections_(new_bisections),
         control_(control.with_counters(&found_.new_work, &found_.span)),
-        local_(graph.n, -1),
+        local_(g_.n, -1),
         sizes_(2, 0),
         load_(2, 0),
         fm_(sizes_, load_),
@@ -53,9 +54,9 @@ template <class W, class D> class PairBisection {
   }
 
   void bisect(PeRange one, PeRange other, uint64_t seed) {
-    const int64_t between_units = search_.distance(one.first, other.first);
+    const int64_t between_units = costs_.distance()(one.first, other.first);
     const int64_t within_units =
-        std::max(search_.distance(one.first, one.last - 1), search_.distance(other.first, other.last - 1));
+        std::max(costs_.distance()(one.first, one.last - 1), costs_.distance()(other.first, other.last - 1));
     if (between_units <= within_units) return;
     find_members(one, other);
     if (sizes_[0] == 0 || sizes_[1] == 0) return;
@@ -82,17 +83,16 @@ template <class W, class D> class PairBisection {
     members_.clear();
     for (const int side : {0, 1}) {
       const int64_t before = static_cast<int64_t>(members_.size());
-      for (const int32_t v : search_.tasks(side == 0 ? one : other))
-        if (std::max(search_.assignment_cost(v, one.first), search_.assignment_cost(v, other.first)) <
+      for (const int32_t v : slots_.tasks(side == 0 ? one : other))
+        if (std::max(costs_.assignment_cost(v, one.first), costs_.assignment_cost(v, other.first)) <
             LinearCost::kForbidden)
           members_.push_back(v);
       sizes_[side] = static_cast<int64_t>(members_.size()) - before;
     }
   }
 
-  // Builds the graph among the members, whose weights are multiplied by the cost of separating two tasks, and
-  // `bias_`, the cost of a member in the second unit minus that in the first, for its outside neighbours and
-  // its linear cost.
+  // Builds the graph among the members, with weights times the cost of separating two tasks, and `bias_`,
+  // what a member costs more in the second unit for its outside neighbours and its linear cost.
   void build_pair_graph(int32_t first, int32_t second, int64_t separation) {
     int64_t bound = 0;
     for (size_t m = 0; m < members_.size(); ++m)
@@ -105,12 +105,12 @@ template <class W, class D> class PairBisection {
       const int32_t v = members_[m];
       pair_.own_start[m] = filled;
       pair_.own_load[m] = 1;
-      bias_[m] = search_.assignment_cost(v, second) - search_.assignment_cost(v, first);
+      bias_[m] = costs_.assignment_cost(v, second) - costs_.assignment_cost(v, first);
       for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
         const int32_t w = g_.adj[e];
         if (local_[w] < 0) {
           bias_[m] += g_.weight[e] *
-                      (search_.distance(second, search_.pe(w)) - search_.distance(first, search_.pe(w)));
+                      (costs_.distance()(second, costs_.pe(w)) - costs_.distance()(first, costs_.pe(w)));
           continue;
         }
         pair_.own_adj[filled] = local_[w];
@@ -155,7 +155,8 @@ template <class W, class D> class PairBisection {
   }
 
   const Graph<W>& g_;
-  const SwapSearch<W, D>& search_;
+  const Exchange<W, D>& costs_;
+  const Slots& slots_;
   std::span<const int64_t> start_;
   const int64_t new_bisections_;
   Bisected found_;
@@ -193,8 +194,7 @@ template <class W, class D> class PairwiseRepartition {
   }
   PairwiseRepartition(const PairwiseRepartition&) = delete;
 
-  // Works on pairs of units (first, second, first, ...). Returns the change of the cost and counts the pairs
-  // that gained.
+  // Works on pairs of units (first, second, first, ...). Returns the change, and counts pairs that gained.
   int64_t run(In<int32_t> pairs, uint64_t seed, int64_t& gained) {
     std::vector<uint8_t> changed(start_.size(), 1), next;
     int64_t total = 0;
@@ -223,7 +223,7 @@ template <class W, class D> class PairwiseRepartition {
   }
 
   int64_t work() const { return own_work_ + search_.work(); }
-  int64_t scanned_edges() const { return own_work_ + search_.scanned_edges(); }
+  int64_t scanned_edges() const { return own_work_ + search_.state().counts().scanned; }
 
  private:
   struct Pair {
@@ -234,7 +234,7 @@ template <class W, class D> class PairwiseRepartition {
   Bisected bisect(const Pair& pair, int32_t worker) {
     if (!bisections_[worker])
       bisections_[worker] =
-          std::make_unique<PairBisection<W, D>>(g_, search_, start_, options_.new_bisections, control_);
+          std::make_unique<PairBisection<W, D>>(search_.state(), start_, options_.new_bisections, control_);
     return bisections_[worker]->run(pair.first, pair.second, pair.seed);
   }
 
@@ -261,12 +261,13 @@ template <class W, class D> class PairwiseRepartition {
     return change;
   }
 
-  // Notes the units on whose pairs it matters that a task has moved: those of the task and of its neighbours.
-  // The unit that it came from is that of a task that was exchanged with it.
+  // Notes the units whose pairs see that a task has moved: its own and those of its neighbours. The unit it
+  // came from is that of a task that was exchanged with it.
   void note_change(int32_t task) {
-    changed_in_[unit_of_[search_.pe(task)]] = round_;
+    const auto& costs = search_.state().costs();
+    changed_in_[unit_of_[costs.pe(task)]] = round_;
     for (int64_t e = g_.start[task]; e < g_.start[task + 1]; ++e)
-      changed_in_[unit_of_[search_.pe(g_.adj[e])]] = round_;
+      changed_in_[unit_of_[costs.pe(g_.adj[e])]] = round_;
   }
 
   static constexpr size_t pairs_per_thread = 4;

@@ -1,5 +1,4 @@
-// Improves one-task-per-slot mappings by exchanges: descent, annealing chains, iterated local search
-// (swap.hpp).
+// Improves one-task-per-slot mappings: descent, annealing chains, iterated local search (swap.hpp).
 #pragma once
 #include "assignment/swap.hpp"
 
@@ -20,16 +19,18 @@ inline bool suits_concurrent_perturbations(const GraphShape& g, const Team& team
 template <class W, class D> class ConcurrentPerturbations {
  public:
   ConcurrentPerturbations(SwapSearch<W, D>& search, Team& team)
-      : search_(search), team_(team), batch_(kLargestBatch * team.threads()), changed_in_(search.cells(), 0) {
+      : search_(search),
+        team_(team),
+        batch_(kLargestBatch * team.threads()),
+        changed_in_(search.state().cells().count(), 0) {
     for (int32_t t = 1; t < team.threads(); ++t) {
-      mappings_.emplace_back(search.size());
+      mappings_.emplace_back(search.state().graph().n);
       copies_.emplace_back(search, mappings_.back());
     }
   }
   ConcurrentPerturbations(const ConcurrentPerturbations&) = delete;
 
-  // Goes on until the effort is spent or perturbations touch too often for threads to gain anything. Returns
-  // the change of the cost.
+  // Goes on until the effort is spent or perturbations touch too often for a gain. Returns the change.
   int64_t run(PerturbationEffort& effort, Rng& rng, const Control& control) {
     const int64_t least_batch = kSmallestBatch * team_.threads();
     int64_t total = 0;
@@ -128,9 +129,9 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
                     std::span<int32_t> pe, SwapCounts& counts) {
   if (g.n < 2) return 0;
   auto record = [&](const SwapSearch<W, D>& search) {
-    counts.evaluations += search.evaluations();
-    counts.swaps += search.swaps();
-    control.record_work(search.scanned_edges());
+    counts.evaluations += search.state().counts().evaluations;
+    counts.swaps += search.state().counts().swaps;
+    control.record_work(search.state().counts().scanned);
   };
   const auto perturb = [&](SwapSearch<W, D>& search, Rng& rng) {
     int64_t change = 0;
@@ -143,7 +144,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   std::shared_ptr<const SwapBasis<D>> basis;  // Its preparation takes longer than a descent on many PEs.
   {
     SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
-    basis = search.basis();
+    basis = search.state().basis();
     Rng rng(seed);
     total += search.descend_everywhere(rng, settled);
     counts.settled = options.chains < 1 && options.perturbation_work == 0 && search.finished();
@@ -157,7 +158,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   struct Chain {
     std::vector<int32_t> pe;
     int64_t change = 0;
-    SwapCounts counts;
+    SearchCounts counts;
   };
   std::vector<Chain> chains(options.chains);
   SideBySide spans(control, options.chains);
@@ -170,8 +171,8 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
                                                : start_acceptances[c % std::size(start_acceptances)];
     chains[c].change += search.anneal(options.steps * g.n, hot, rng);
     chains[c].change += search.descend_everywhere(rng);
-    chains[c].counts = {search.evaluations(), search.swaps()};
-    spans.of(c).record_work(search.scanned_edges());
+    chains[c].counts = search.state().counts();
+    spans.of(c).record_work(chains[c].counts.scanned);
   });
   const Chain* best = nullptr;
   for (const Chain& chain : chains) {

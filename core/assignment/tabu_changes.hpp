@@ -72,8 +72,7 @@ inline double largest_number(const DenseProblem& problem) {
   return std::max({2 * cost + products, heaviest, furthest});
 }
 
-// The cost of every task on every place. Products of two vectors are added to it later, several at once,
-// because the costs are then read and written only once.
+// The cost of every task on every place. Products are added later, several at once, for one pass over it.
 template <class T> class DeferredCosts {
  public:
   explicit DeferredCosts(int64_t n)
@@ -214,8 +213,7 @@ template <class T> class Changes {
     for (const Tabu& pair : equal) visit(pair.i, pair.j);
   }
 
-  // Long-term memory: returns the best pair whose last move was before `then`, a time at which no pair can be
-  // tabu.
+  // Long-term memory: returns the best pair whose last move was before `then`, when no pair can be tabu.
   Pair least_recent(int64_t then) const {
     Pair pick;
     for (int64_t i = 0; i < n_; ++i)
@@ -285,8 +283,8 @@ template <class T> class Changes {
   }
 
   // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
-  // (returned), times the difference of the distances of their places, per place. The distances are also read
-  // per task, for both places.
+  // (returned), times that of the distances of their places, per place. The distances are also read per
+  // task.
   const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* first, T* second,
                   T* y) {
     const auto [x, by_place] = costs_.next_deferred();

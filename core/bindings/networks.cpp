@@ -1,5 +1,4 @@
-// Binds routing/ and simulation/: routes and what links carry, groups of tasks on the nodes of networks, and
-// replays of messages.
+// Binds routing/ and simulation/: what links carry, groups on the nodes of networks, replays of messages.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -62,8 +61,7 @@ using namespace hopbytes;
 
 namespace {
 
-// Throws unless groups, places and sites belong together, and `place` has a place of every group, or -1 where
-// `lowest` is that.
+// Throws unless groups, places and sites fit, and `place` has a place, or -1 if `lowest` is that, per group.
 void expect_groups(const GroupArrays& groups, const Neighbourhood& near, In<int32_t> place, int32_t lowest) {
   expect_graph(groups.csr);
   const int64_t places = near.places(), sites = near.sites();
@@ -143,8 +141,7 @@ std::unique_ptr<AnyRoutes> checked_routes(const RoutingArrays& routing, int64_t 
 int64_t high(__int128 value) { return static_cast<int64_t>(value >> 32); }
 int64_t low(__int128 value) { return static_cast<int64_t>(value & 0xffffffff); }
 
-// used, most, hottest, at_most, sum as (high, low), squares as (high, middle, low): the lower words have 32
-// bits.
+// used, most, hottest, at_most, sum as (high, low), squares as (high, middle, low), lower words of 32 bits.
 auto as_tuple(const LoadSummary& s) {
   return std::make_tuple(s.used, s.most, s.hottest, s.at_most, high(s.sum), low(s.sum), high(s.squares >> 32),
                          low(s.squares >> 32), low(s.squares));

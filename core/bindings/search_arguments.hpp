@@ -1,5 +1,4 @@
-// The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their
-// C++ forms.
+// The common arguments of searches as Python groups them (hopbytes/engine/problem.py), and their C++ forms.
 #pragma once
 #include <type_traits>
 
@@ -102,8 +101,7 @@ inline bool fits_32_bits(const Csr& g, Team& team) {
   return sum <= most;
 }
 
-// A view of Python's arrays as a graph of the engine. Weights are copied if W has 32 bits; without weights or
-// loads nothing is stored for them.
+// A view of Python's arrays as a graph; weights are copied if W has 32 bits, and 1 each takes no memory.
 template <class W> Graph<W> view_of(const GraphArrays& given, const LinearCostArrays& costs, Team& team) {
   const Csr& csr = given.csr;
   Graph<W> graph;

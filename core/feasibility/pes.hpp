@@ -1,5 +1,4 @@
-// What repair asks of PEs: their tasks, those near a task, the nearest one with room, and those with tasks to
-// spare for empty ones.
+// What repair asks of PEs: their tasks, those near a task, the nearest with room, and donors for empty ones.
 #pragma once
 #include <functional>
 
@@ -44,8 +43,7 @@ class TaskLists {
   std::vector<int64_t> first_, next_, previous_;
 };
 
-// The PEs that hold the neighbours of a task, the heaviest first, and what a move of the task costs with
-// them.
+// The PEs that hold the neighbours of a task, the heaviest first, and what a move costs with them.
 class NearPes {
  public:
   NearPes(const Csr& graph, In<int32_t> pe, int64_t k) : g_(graph), pe_(pe), at_(k, 0) {}

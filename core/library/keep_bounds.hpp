@@ -128,8 +128,8 @@ class BoundKeeper {
     return left;
   }
 
-  // Writes a mapping in which the `full` blocks without room and those with the most room share their
-  // vertices anew. Returns whether all blocks take part.
+  // Has the `full` blocks without room and those with most room share their vertices anew; returns whether
+  // all do.
   bool reschedule(const std::vector<int32_t>& part, const std::vector<int64_t>& left, int64_t full,
                   int64_t helpers, std::vector<int32_t>& anew) const {
     const auto k = std::ssize(left);

@@ -37,8 +37,7 @@ enum Status { kOk = 1, kInput = -2, kMemory = -3, kError = -4 };
 
 constexpr int kOptions = 40;
 
-// Positions in METIS' array of options, which differ between its versions: HOPBYTES_METIS=5.2 selects the
-// later ones.
+// Positions in METIS' options, which differ between versions: HOPBYTES_METIS=5.2 selects the later ones.
 struct Positions {
   int type, objective, seed, least_connections, connected, allowance, numbering;
 };
@@ -409,8 +408,7 @@ struct Rows {
   std::vector<Index> start{0}, target;
 };
 
-// Joins the lists that share at least `common` items, or all but one of the shorter list; with common = 0
-// those that share any.
+// Joins the lists that share at least `common` items, or all but one of the shorter list.
 Rows neighbours(const Lists& lists, const Lists& back, int64_t common, int64_t base) {
   Rows rows;
   rows.start[0] = static_cast<Index>(base);
@@ -460,8 +458,8 @@ int hand_over(const Rows& rows, Index** start, Index** target) {
   return kOk;
 }
 
-// Gives each item that the lists of several blocks share to the block of most of them, of equal ones to that
-// with the fewest items so far.
+// Gives each item to the block of most lists that hold it, of equal ones to that with the fewest items so
+// far.
 std::vector<int32_t> induced(const Lists& back, const std::vector<int32_t>& part, int64_t k) {
   std::vector<int32_t> block(back.size(), -1);
   std::vector<int64_t> items(k, 0), count(k, 0);

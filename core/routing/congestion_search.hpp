@@ -57,8 +57,7 @@ class SetMoves {
     for (int64_t i = 0; i < length; ++i) pair(first + i, reversed ? other + length - 1 - i : other + i);
   }
 
-  // Exchanges all places within some number of hops of the group's node with those around another node, in
-  // the order of the neighbourhood.
+  // Exchanges all places within some hops of the group's node with those around another node.
   void regions(int32_t group, Rng& rng) {
     const int64_t a = neighbourhood_.site[state_.place(group)], b = neighbourhood_.site[target(group, rng)];
     if (a == b) return;
@@ -77,8 +76,7 @@ class SetMoves {
     for (int64_t i = 0; i < count; ++i) pair(neighbourhood_.place[from + i], neighbourhood_.place[to + i]);
   }
 
-  // Moves the group, some of its partners and their partners to places around another node; the groups there
-  // move the other way.
+  // Moves the group, some partners and theirs to places around another node; the groups there move back.
   void cluster(int32_t group, Rng& rng) {
     const uint64_t size = 2 + rng.below(kCluster - 1);
     members_.assign(1, group);
@@ -101,8 +99,8 @@ class SetMoves {
     }
   }
 
-  // Moves the group to a place near a partner; the group there moves to a place near a partner of its own,
-  // and so on. The last one moves to the place of the first.
+  // Moves the group to a place near a partner, the group there near a partner of its own, and so on; the
+  // last one to the place of the first.
   void cycle(int32_t group, Rng& rng) {
     const uint64_t length = 3 + rng.below(3);
     const int32_t home = state_.place(group);
@@ -197,8 +195,7 @@ class CongestionSearch {
     std::vector<int32_t> place;
   };
 
-  // The fourth power is steep enough for the hottest links to dominate and smooth enough for the other links
-  // to count.
+  // The fourth power lets the hottest links dominate and the others count.
   double steep(int64_t value) const {
     const double x = static_cast<double>(value) * reference_, x2 = x * x;
     return x2 * x2;
@@ -233,8 +230,8 @@ class CongestionSearch {
     return made;
   }
 
-  // Proposes to move a group, alone or as part of a set. Returns the number of groups that move, 0 if the
-  // draw gave no permitted move. An exchange of two groups counts as one.
+  // Proposes to move a group, alone or in a set. Returns the number of groups that move, 0 if none may; two
+  // that are exchanged count as one.
   int64_t propose(int32_t group) {
     if (sets_ && static_cast<int32_t>(rng_.below(kSetMean * 100)) < options_.set_percent) {
       const auto moves = sets_->draw(group, rng_);
@@ -247,8 +244,7 @@ class CongestionSearch {
     return 1;
   }
 
-  // Draws a place near a communication partner of the group or near its own place. Returns -1 if a group
-  // would not fit its new place.
+  // Draws a place near a partner of the group or near its own place; -1 if a group would not fit.
   int32_t draw_place(int32_t group) {
     const int32_t home = state_.place(group);
     int32_t around = home;
@@ -258,8 +254,7 @@ class CongestionSearch {
     return !state_.alike(p, home) && fit_.both_fit(group, p, state_.group_at(p), home) ? p : -1;
   }
 
-  // Returns the change of the objective that the proposal causes; an infinite one if hop-bytes would exceed
-  // the limit.
+  // Returns the change of the objective by the proposal; an infinite one beyond the limit of hop-bytes.
   double cost() {
     double change = 0;
     int64_t hop_bytes = 0;
@@ -278,8 +273,8 @@ class CongestionSearch {
     return change;
   }
 
-  // Every exchange updates the numbers of links whose congestion exceeds, and equals, the maximum congestion
-  // of the best mapping, so that the maximum is computed only when it has fallen.
+  // Exchanges update how many links exceed, and equal, the maximum of the best mapping, so that it is
+  // computed only when it has fallen.
   void count_above() {
     above_ = level_ = 0;
     state_.links().each_from(std::max<int64_t>(1, best_.top), [&](int64_t link) {

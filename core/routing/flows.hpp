@@ -12,8 +12,7 @@ struct Ports {
   In<int32_t> out = {}, in = {};  // of every arc; empty if there is one port
 };
 
-// Directed arcs between groups, with an index from targets back to arcs. All methods skip arcs of a group to
-// itself and arcs without volume.
+// Directed arcs between groups, also by target, without arcs of a group to itself and without volume.
 class Flows {
  public:
   explicit Flows(const Csr& arcs, const Ports& ports = {})

@@ -10,8 +10,7 @@
 
 namespace hopbytes {
 
-// Queues groups by falling communication volume with the groups already placed; ties go to the larger total
-// volume, then to the smaller number.
+// Groups by falling volume with the groups already placed, then by total volume, then by number.
 class VolumeQueue {
  public:
   VolumeQueue(const Csr& g, const std::vector<int64_t>& total)
@@ -30,8 +29,7 @@ class VolumeQueue {
   }
   bool placed(int32_t group) const { return placed_[group] != 0; }
 
-  // Returns the next group that `wanted` accepts. Entries of other groups are dropped; enqueue() adds them
-  // again.
+  // Returns the next group that `wanted` accepts. Others are dropped; enqueue() adds them again.
   template <class Wanted> int32_t pop(Wanted wanted) {
     while (true) {
       const auto [volume, total, negative] = queue_.top();
@@ -49,8 +47,7 @@ class VolumeQueue {
   std::priority_queue<std::tuple<int64_t, int64_t, int32_t>> queue_;  // volumes, and the negated group
 };
 
-// Returns the first of 0 .. count - 1 with the largest value among those that `wanted` accepts, -1 if it
-// accepts none.
+// Returns the first of 0 .. count - 1 with the largest value that `wanted` accepts, -1 if there is none.
 template <class Wanted, class Value> int32_t first_largest(int64_t count, Wanted wanted, Value value) {
   int32_t best = -1;
   decltype(value(0)) most{};
@@ -111,8 +108,7 @@ class HopGreedy {
   }
 
  private:
-  // Returns the central place, whose maximum distance to another place is least. With more than kLandmarks
-  // places, only the distances from that many evenly spaced places are used.
+  // Returns the central place, whose farthest place is nearest, measured from at most kLandmarks places.
   int32_t most_central(int32_t group) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
     return distance_.in_form_between_pes([&](const auto& distance) {
@@ -126,8 +122,8 @@ class HopGreedy {
     });
   }
 
-  // Of the groups farthest from all placed ones in the graph of groups, returns the one with the largest
-  // volume. An unreachable group is farther than every other one.
+  // Of the groups farthest from all placed ones, returns that of the largest volume. Unreachable ones are
+  // farthest.
   int32_t farthest(const VolumeQueue& queue, int32_t rank) const {
     std::vector<int32_t> depth(g_.n(), -1), frontier, next;
     for (int32_t t = 0; t < g_.n(); ++t)
@@ -220,8 +216,7 @@ class HopSwap {
     for (int32_t t = 0; t < g_.n(); ++t) group_at_[place_[t]] = t;
   }
 
-  // Makes passes until one gains nothing. Tries `delta` places per group. Returns the (negative) change of
-  // the sum over pairs of weight x distance and adds to `evaluations`.
+  // Makes passes until one gains nothing, trying `delta` places per group. Returns the change of the cost.
   int64_t run(int32_t delta, const Control& control, int64_t& evaluations) {
     int64_t total = 0;
     for (bool better = true; better && !control.should_stop();) {
@@ -272,8 +267,7 @@ class HopSwap {
     return won;
   }
 
-  // Returns the change of the cost of `group` if it moves to p. Its distance to `partner`, which moves the
-  // other way, stays the same.
+  // Returns the change for `group` if it moves to p. `partner` moves the other way and stays as far.
   int64_t change_if(int32_t group, int32_t p, int32_t partner) const {
     const int32_t home = place_[group];
     return distance_.in_form_between_pes([&](const auto& distance) {

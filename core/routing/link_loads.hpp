@@ -1,5 +1,4 @@
-// Loads of links: summarised from scratch for evaluation, and as a structure that searches update flow by
-// flow.
+// Loads of links: summarised from scratch, and as a structure that searches update flow by flow.
 #pragma once
 #include <bit>
 

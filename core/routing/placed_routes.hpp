@@ -1,5 +1,4 @@
-// Routes between places: the routes of a network, the endpoint of every place, and the contribution of a flow
-// to a link.
+// Routes between places: those of a network, the endpoint of each place, the load that a flow is on a link.
 #pragma once
 #include "routing/routes.hpp"
 

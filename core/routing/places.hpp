@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "util/assert.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
@@ -32,8 +33,8 @@ class PlaceFit {
     std::partial_sum(have_.rbegin(), have_.rend(), have_.rbegin());
   }
 
-  // Returns the classes of groups in the order in which they are placed: rare classes first, because their
-  // places are nearly determined; of equally rare classes the largest.
+  // Returns the classes of groups in the order in which they are placed: rare ones first, because their
+  // places are nearly determined, then large ones.
   std::vector<int32_t> by_rarity() const {
     std::vector<int32_t> order;
     for (int32_t c = 0; c < static_cast<int32_t>(count_.size()); ++c)
@@ -64,6 +65,7 @@ class PlaceFit {
   void take(int32_t group, int32_t place) {
     for (int32_t c = 0; c <= group_class_[group]; ++c) --need_[c];
     for (int32_t c = 0; c <= place_class_[place]; ++c) --have_[c];
+    HOPBYTES_CHECK(need_.front() >= 0 && have_.front() >= need_.front());
   }
 
  private:
@@ -123,8 +125,7 @@ class PlaceSearch {
     }
   }
 
-  // Calls attempt(place) for up to `most` places around some places, but not for `home`, until it returns
-  // true. Returns whether it did.
+  // Calls attempt(place) for up to `most` places but `home`, until it returns true. Returns whether it did.
   template <class Sources, class Attempt>
   bool attempt_around(const Sources& sources, int32_t home, int32_t most, Attempt attempt) {
     int32_t tried = 0;

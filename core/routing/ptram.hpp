@@ -134,8 +134,7 @@ class NextGroup {
   int64_t count_ = 0, compared_ = 0;
 };
 
-// Returns the order in which groups are placed. It does not depend on where they are placed. `compared` is
-// the number of comparisons of groups.
+// Returns the order in which groups are placed, and counts the comparisons.
 inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit, int64_t& compared) {
   NextGroup queue(flows, fit);
   std::vector<int32_t> order;

@@ -94,8 +94,7 @@ class RoutedGroups {
   int32_t place(int32_t group) const { return place_[group]; }
   int32_t group_at(int32_t place) const { return group_at_[place]; }
   int64_t places() const { return static_cast<int64_t>(group_at_.size()); }
-  // Returns whether two places have the same endpoints. Such places are equally good: no link lies between
-  // them.
+  // Returns whether two places have the same endpoints, so that they are equally good.
   bool alike(int32_t a, int32_t b) const {
     const int32_t ports = flows_.ports();
     for (int32_t q = 0; q < ports; ++q)
@@ -103,8 +102,7 @@ class RoutedGroups {
     return true;
   }
 
-  // Proposes that `group` moves to p and that the group at p, if any, moves the other way. The changes are
-  // available until the next proposal.
+  // Proposes that `group` moves to p and a group there to its place, until the next proposal.
   void propose(int32_t group, int32_t p) {
     discard_proposal();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
@@ -144,8 +142,8 @@ class RoutedGroups {
   }
   LinkSums sums() const { return {hop_bytes_, links_.used(), links_.sum(), links_.squares()}; }
 
-  // Returns the highest congestion that the proposal leads to, and the number of links that then have it;
-  // exact, by applying and undoing it.
+  // Returns the highest congestion after the proposal and how many links have it, by applying and undoing
+  // it.
   std::pair<int64_t, int64_t> hottest_if() {
     for (const int32_t link : touched_) links_.add(link, change_[link]);
     const std::pair<int64_t, int64_t> found{links_.max(), links_.at_max()};
@@ -188,8 +186,7 @@ class RoutedGroups {
   int64_t one_over(int32_t link, Rng& rng) { return over_.any(link, rng); }
 
  private:
-  // What two groups that exchange places send to and receive from one site; the second group counts
-  // negatively.
+  // What two groups that exchange places send to and receive from one site; the second one negatively.
   struct Exchange {
     int32_t place = -1;
     int64_t out = 0, in = 0;
@@ -231,8 +228,7 @@ class RoutedGroups {
     routes_.walk(flows_.from(e, place_after(source)), flows_.to(e, place_after(target)), volume,
                  [&](int32_t link, int64_t amount) { note(link, amount); });
   }
-  // Visits the arcs of a group of the set. An arc between two groups of the set belongs to the one with the
-  // lower number.
+  // Visits the arcs of a group of the set, those between two of them with the lower number.
   template <class Visit> void each_of_set(int32_t group, Visit&& visit) const {
     flows_.at(group, [&](int64_t e) {
       const int32_t other = flows_.other_end(e, group);
@@ -260,8 +256,8 @@ class RoutedGroups {
     else routes_.links(a, b, [&](const Step& step) { over_.enter(step.link, e); });
   }
 
-  // Flows on one path add up exactly: the traffic of two groups with all groups of one site is summed, and
-  // only the difference between the two groups changes its route.
+  // Flows on one path add up exactly: of the traffic of two groups with a site only the difference is
+  // rerouted.
   void reroute_merged() {
     const int32_t here = routes_.site(home_), there = routes_.site(target_);
     if (here == there) return;

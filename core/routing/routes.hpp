@@ -14,8 +14,7 @@
 
 namespace hopbytes {
 
-// The shares of flows that split at every vertex are multiples of 1 / kWholeFlow. Remainders go to the later
-// links, so that the shares sum to 1 exactly.
+// Shares of flows that split are multiples of 1 / kWholeFlow; later links take the remainders.
 inline constexpr int64_t kWholeFlow = int64_t{1} << 40;
 
 // Returns part number `turn` of `share` divided into `count` > turn parts that differ by at most one.
@@ -38,8 +37,7 @@ struct Step {
   int64_t part, parts;
 };
 
-// Routes whose form is known at run time only: code that uses these is compiled once, whatever the number of
-// forms.
+// Routes whose form is known at run time only: what uses them is compiled once.
 class AnyRoutes {
  public:
   virtual ~AnyRoutes() = default;
@@ -52,8 +50,7 @@ class AnyRoutes {
   virtual int64_t hops(int64_t source, int64_t target) const = 0;
   // Appends the links that a flow takes. Returns false if there is no route.
   virtual bool list(int64_t source, int64_t target, std::vector<Step>& steps) const = 0;
-  // Adds what a flow contributes to the amounts of the links, see share_of. Returns false if there is no
-  // route.
+  // Adds what a flow contributes to links, see share_of. Returns false if there is no route.
   virtual bool add(int64_t source, int64_t target, int64_t flow, int32_t shift,
                    Out<int64_t> amount) const = 0;
 };
@@ -81,8 +78,8 @@ void count_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> targe
 void list_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start,
                  Out<int64_t> link, Out<int64_t> numerator, Out<int64_t> denominator);
 
-// Computes the hops between all pairs of some endpoints; 65535 stands for no route and for anything longer.
-// Returns the number of pairs without a route.
+// Computes the hops between all pairs of endpoints, 65535 for none or more. Returns the pairs without a
+// route.
 int64_t hop_table(const AnyRoutes& routes, In<int32_t> endpoint, Out<uint16_t> hops);
 
 // Adds the flows of all arcs of a graph whose task i is at endpoint[i] to the amounts of the links. Arcs

@@ -5,8 +5,7 @@
 
 namespace hopbytes {
 
-// The vertices 0 .. endpoints - 1 are the endpoints. row[vertex] is a row of the table, or -1 for a vertex
-// that does not forward.
+// The first vertices are the endpoints. row[vertex] is a row of the table, -1 for one that does not forward.
 class ShortestPaths {
  public:
   ShortestPaths(In<int32_t> tail, In<int32_t> head, In<int32_t> row)
@@ -72,8 +71,7 @@ inline void expect_links(In<int32_t> tail, In<int32_t> head, In<int32_t> row, in
   expect_below(row, rows, "rows", Team::alone(), -1);
 }
 
-// Fills table[row * endpoints + target] with the first link of a shortest path. O(endpoints x links) time,
-// O(vertices + links) extra memory.
+// Fills table[row * endpoints + target] with the first link of a shortest path. O(endpoints x links).
 inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints,
                            Out<int32_t> table) {
   expect_links(tail, head, row, endpoints, std::ssize(table) / std::max(1, endpoints));

@@ -5,8 +5,7 @@
 
 namespace hopbytes {
 
-// Row r uses link[start[r] .. start[r + 1]). The share part / parts of a flow uses each link; the whole flow
-// if both are empty.
+// Row r uses link[start[r] .. start[r + 1]) with the share part / parts, all of a flow if both are empty.
 struct StoredRoutes {
   In<int64_t> start, link, part, parts;
 
@@ -17,8 +16,7 @@ struct StoredRoutes {
   }
 };
 
-// Changes of link loads in batches: batch i changes link[e] by amount[e] for e in start[i] .. start[i + 1] -
-// 1.
+// Changes of link loads: batch i changes link[e] by amount[e] for start[i] <= e < start[i + 1].
 struct LinkChanges {
   In<int64_t> start, link, amount;
   int64_t batches() const { return static_cast<int64_t>(start.size()) - 1; }
@@ -89,8 +87,7 @@ inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int
   }
 }
 
-// Computes the highest congestion after each batch of changes to `load`, each batch on its own, and the
-// number of links with it. A link may occur more than once in a batch.
+// Computes the highest congestion after each batch of changes, each on its own, and how many links have it.
 inline void peak_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top,
                             Out<int64_t> count) {
   expect_changes(changes, load, price, top.size());

@@ -37,8 +37,7 @@ struct WaitingArrays {
   In<double> capacity;
 };
 
-// When every step was passed, and when the data of every message began to move and had arrived; infinity for
-// what does not happen.
+// When every step was passed, and when the data of every message began to move and had arrived, or infinity.
 struct WaitingTimes {
   Out<double> passed;
   Out<double> begun;

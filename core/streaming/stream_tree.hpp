@@ -9,8 +9,7 @@
 
 namespace hopbytes {
 
-// The rows of consecutive vertices from `first` on; targets are vertices of the whole graph. Empty weights
-// and loads mean 1 each.
+// Rows of vertices from `first` on; targets are of the whole graph. Empty weights and loads mean 1 each.
 struct StreamBlock {
   int64_t first = 0;
   In<int64_t> indptr;
@@ -192,8 +191,7 @@ class StreamMapper {
     return tree_.pe_of_leaf[node - (tree_.nodes() - tree_.k())];
   }
 
-  // The child with the largest weight less penalty among those with room; the lighter one of equals; -1 if
-  // none has.
+  // The child with room and the largest weight less penalty, of equals the lighter one; -1 if none has room.
   int64_t best_child(int64_t node, const Size& size, bool fill, In<double> penalty) const {
     int64_t best = -1;
     double best_score = 0;
@@ -211,8 +209,7 @@ class StreamMapper {
     return best;
   }
 
-  // The PE with most room, the first of equals. Needed where vertices have unequal loads: a node then may
-  // have room for one that none of its PEs has.
+  // The PE with most room, the first of equals: a node may have room for a vertex that none of its PEs has.
   int32_t most_room(const Size& size) {
     int32_t best = 0;
     for (int32_t pe = 1; pe < tree_.k(); ++pe)
@@ -222,8 +219,7 @@ class StreamMapper {
     return best;
   }
 
-  // What a vertex saves on a PE: for every depth the weight of the neighbours that are together with it
-  // there.
+  // What a vertex saves on a PE: per depth the weight of the neighbours that are together with it there.
   int64_t saved(int32_t pe) const {
     int64_t sum = 0;
     for (int64_t d = 0; d < tree_.depth(); ++d) sum += tree_.gain[d] * weight_of_node_[node_at(d, pe)];

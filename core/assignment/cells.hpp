@@ -1,6 +1,7 @@
 // Slots, cells and neighbourhoods: which tasks a PE holds, and which PEs are worth trying for a task.
 #pragma once
 #include "assignment/nearest_pes.hpp"
+#include "util/assert.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
@@ -129,14 +130,12 @@ using CellsOf = decltype(cells_of(std::declval<const Distance&>(), 0, 0, 0, std:
 // The tasks of every PE. The slots of a PE are adjacent in memory.
 class Slots {
  public:
-  Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1, 0), task_(pe.size()), slot_(pe.size()) {
-    for (const int32_t p : pe) ++start_[p + 1];
-    for (int64_t p = 0; p < k; ++p) start_[p + 1] += start_[p];
-    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
-    for (size_t v = 0; v < pe.size(); ++v) {
-      slot_[v] = static_cast<int32_t>(next[pe[v]]++);
-      task_[slot_[v]] = static_cast<int32_t>(v);
-    }
+  Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1), task_(pe.size()), slot_(pe.size()) {
+    const auto put = [&](int64_t v, int64_t slot) {
+      slot_[v] = static_cast<int32_t>(slot);
+      task_[slot] = static_cast<int32_t>(v);
+    };
+    order_by_bucket(std::ssize(pe), k, Team::alone(), [&](int64_t v) { return pe[v]; }, start_, put);
   }
   std::span<const int32_t> tasks(PeRange range) const {
     return {task_.data() + start_[range.first],
@@ -150,6 +149,7 @@ class Slots {
   void swap(int32_t u, int32_t v) {
     std::swap(task_[slot_[u]], task_[slot_[v]]);
     std::swap(slot_[u], slot_[v]);
+    HOPBYTES_CHECK(task_[slot_[u]] == u && task_[slot_[v]] == v);
   }
 
  private:

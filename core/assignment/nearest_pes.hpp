@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 #include <type_traits>
-#include <utility>
 
 #include "graph/distance.hpp"
+#include "util/bucket_order.hpp"
 #include "util/control.hpp"
 
 namespace hopbytes {
@@ -64,7 +64,8 @@ template <class Distance> class NearestPes {
   void divide(int64_t nodes) {
     std::vector<int32_t> region(nodes, 0);
     radius_.assign(landmarks_, 0);
-    start_.assign(landmarks_ + 1, 0);
+    start_.resize(landmarks_ + 1);
+    member_.resize(nodes);
     for (int64_t i = 0; i < nodes; ++i) {
       if (landmarks_ > 1 && !control_.should_stop()) {
         int64_t least = INT64_MAX;
@@ -74,12 +75,9 @@ template <class Distance> class NearestPes {
         radius_[region[i]] = std::max(radius_[region[i]], least);
         compared_ += landmarks_;
       }
-      ++start_[region[i] + 1];
     }
-    std::partial_sum(start_.begin(), start_.end(), start_.begin());
-    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
-    member_.resize(nodes);
-    for (int64_t i = 0; i < nodes; ++i) member_[next[region[i]]++] = static_cast<int32_t>(i);
+    const auto put = [&](int64_t i, int64_t place) { member_[place] = static_cast<int32_t>(i); };
+    order_by_bucket(nodes, landmarks_, Team::alone(), [&](int64_t i) { return region[i]; }, start_, put);
   }
   int32_t landmark(int64_t l) const { return node_[l * static_cast<int64_t>(node_.size()) / landmarks_]; }
 

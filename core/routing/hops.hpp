@@ -10,43 +10,6 @@
 
 namespace hopbytes {
 
-// Groups by falling volume with the groups already placed, then by total volume, then by number.
-class VolumeQueue {
- public:
-  VolumeQueue(const Csr& g, const std::vector<int64_t>& total)
-      : g_(g), total_(total), volume_to_placed_(g.n(), 0), placed_(g.n(), 0) {}
-
-  void enqueue(int32_t group) {
-    if (!placed_[group]) queue_.push({volume_to_placed_[group], total_[group], -group});
-  }
-  void place(int32_t group) {
-    placed_[group] = 1;
-    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
-      const int32_t other = g_.target[e];
-      volume_to_placed_[other] += g_.w(e);
-      enqueue(other);
-    }
-  }
-  bool placed(int32_t group) const { return placed_[group] != 0; }
-
-  // Returns the next group that `wanted` accepts. Others are dropped; enqueue() adds them again.
-  template <class Wanted> int32_t pop(Wanted wanted) {
-    while (true) {
-      const auto [volume, total, negative] = queue_.top();
-      queue_.pop();
-      const int32_t group = -negative;
-      if (!placed_[group] && volume == volume_to_placed_[group] && wanted(group)) return group;
-    }
-  }
-
- private:
-  Csr g_;
-  const std::vector<int64_t>& total_;
-  std::vector<int64_t> volume_to_placed_;
-  std::vector<uint8_t> placed_;
-  std::priority_queue<std::tuple<int64_t, int64_t, int32_t>> queue_;  // volumes, and the negated group
-};
-
 // Returns the first of 0 .. count - 1 with the largest value that `wanted` accepts, -1 if there is none.
 template <class Wanted, class Value> int32_t first_largest(int64_t count, Wanted wanted, Value value) {
   int32_t best = -1;
@@ -73,6 +36,7 @@ class HopGreedy {
         place_(place),
         places_(neighbourhood.places()),
         total_(g.n(), 0),
+        volume_to_placed_(g.n(), 0),
         group_at_(places_, -1),
         remote_(places_, INT64_MAX) {
     for (int64_t t = 0; t < g_.n(); ++t)
@@ -82,18 +46,17 @@ class HopGreedy {
 
   // Returns the sum of weight x distance, every pair once.
   int64_t run(int32_t seeds) {
-    VolumeQueue queue(g_, total_);
     int64_t cost = 0;
     for (const int32_t rank : fit_.by_rarity()) {
       const auto wanted = [&](int32_t t) { return fit_.class_of_group(t) == rank; };
       int64_t left = 0;
       for (int32_t t = 0; t < g_.n(); ++t)
-        if (wanted(t)) queue.enqueue(t), ++left;
+        if (wanted(t)) enqueue(t), ++left;
       for (; left > 0; --left) {
         int32_t group = -1;
         if (filled_.empty()) group = first_largest(g_.n(), wanted, [&](int32_t t) { return total_[t]; });
-        else if (static_cast<int32_t>(filled_.size()) <= seeds) group = farthest(queue, rank);
-        if (group < 0) group = queue.pop(wanted);
+        else if (static_cast<int32_t>(filled_.size()) <= seeds) group = farthest(rank);
+        if (group < 0) group = next(wanted);
         int32_t chosen = filled_.empty() ? most_central(group) : best_place(group);
         if (chosen < 0) chosen = cheapest_free(group);
         cost += cost_at(group, chosen);
@@ -101,13 +64,33 @@ class HopGreedy {
         group_at_[chosen] = group;
         filled_.push_back(chosen);
         fit_.take(group, chosen);
-        queue.place(group);
+        for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
+          volume_to_placed_[g_.target[e]] += g_.w(e);
+          enqueue(g_.target[e]);
+        }
       }
     }
     return cost;
   }
 
  private:
+  bool placed(int32_t group) const { return place_[group] >= 0; }
+
+  // Groups wait by falling volume with the placed groups, then by total volume, then by number.
+  void enqueue(int32_t group) {
+    if (!placed(group)) queue_.push({volume_to_placed_[group], total_[group], -group});
+  }
+
+  // Returns the next group that `wanted` accepts. Others are dropped; enqueue() adds them again.
+  template <class Wanted> int32_t next(Wanted wanted) {
+    while (true) {
+      const auto [volume, total, negative] = queue_.top();
+      queue_.pop();
+      const int32_t group = -negative;
+      if (!placed(group) && volume == volume_to_placed_[group] && wanted(group)) return group;
+    }
+  }
+
   // Returns the central place, whose farthest place is nearest, measured from at most kLandmarks places.
   int32_t most_central(int32_t group) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
@@ -124,10 +107,10 @@ class HopGreedy {
 
   // Of the groups farthest from all placed ones, returns that of the largest volume. Unreachable ones are
   // farthest.
-  int32_t farthest(const VolumeQueue& queue, int32_t rank) const {
+  int32_t farthest(int32_t rank) const {
     std::vector<int32_t> depth(g_.n(), -1), frontier, next;
     for (int32_t t = 0; t < g_.n(); ++t)
-      if (queue.placed(t)) depth[t] = 0, frontier.push_back(t);
+      if (placed(t)) depth[t] = 0, frontier.push_back(t);
     for (int32_t level = 1; !frontier.empty(); ++level, frontier.swap(next)) {
       next.clear();
       for (const int32_t t : frontier)
@@ -135,7 +118,7 @@ class HopGreedy {
           if (depth[g_.target[e]] < 0) depth[g_.target[e]] = level, next.push_back(g_.target[e]);
     }
     return first_largest(
-        g_.n(), [&](int32_t t) { return !queue.placed(t) && fit_.class_of_group(t) == rank; },
+        g_.n(), [&](int32_t t) { return !placed(t) && fit_.class_of_group(t) == rank; },
         [&](int32_t t) { return std::pair(depth[t] < 0 ? INT32_MAX : depth[t], total_[t]); });
   }
 
@@ -194,7 +177,8 @@ class HopGreedy {
   const AnyDistance distance_;
   Out<int32_t> place_;
   int64_t places_;
-  std::vector<int64_t> total_;
+  std::vector<int64_t> total_, volume_to_placed_;
+  std::priority_queue<std::tuple<int64_t, int64_t, int32_t>> queue_;  // volumes, and the negated group
   std::vector<int32_t> group_at_, filled_, sources_;
   std::vector<int64_t> remote_;  // distance to the nearest of the first `measured_` filled places
   size_t measured_ = 0;

@@ -3,7 +3,6 @@
 #include <nanobind/stl/pair.h>
 
 #include "assignment/best_swap.hpp"
-#include "graph/csr_build.hpp"
 #include "graph/cost.hpp"
 #include "graph/csr_checks.hpp"
 #include "graph/group_sums.hpp"

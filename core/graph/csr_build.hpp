@@ -1,5 +1,7 @@
 // Graphs made of arcs: rows, subgraphs, the symmetric graph, and an order of its vertices.
 #pragma once
+#include <type_traits>
+
 #include "graph/checked.hpp"
 #include "graph/graph.hpp"
 #include "graph/row_ranges.hpp"
@@ -182,6 +184,43 @@ class Symmetrization {
   Buffer<int32_t> source_;
   Buffer<int64_t> weight_;
 };
+
+// How many weights a thread converts at once.
+constexpr int64_t kWeightsPerRange = 1 << 17;
+
+inline bool fits_32_bits(const Csr& g, Team& team) {
+  constexpr int64_t most = 0x7fffffff;
+  if (g.weight.empty()) return g.m() <= most;
+  std::atomic<int64_t> sum{0};  // at most by `most` too large for each range
+  parallel_ranges(g.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t total = 0;
+    for (int64_t e = begin; e < end && total <= most; ++e)
+      total = g.weight[e] > most ? most + 1 : total + g.weight[e];
+    if (sum.load(std::memory_order_relaxed) <= most) sum += total;
+  });
+  return sum <= most;
+}
+
+// A view of rows as a graph; weights are copied if W has 32 bits, and 1 each takes no memory.
+template <class W> Graph<W> graph_view(const Csr& csr, In<int64_t> load, Team& team) {
+  Graph<W> graph;
+  graph.n = csr.n();
+  graph.start = csr.indptr.data();
+  graph.adj = csr.target.data();
+  if constexpr (std::is_same_v<W, int64_t>) {
+    if (!csr.weight.empty()) graph.weight = Weights(csr.weight.data());
+  } else if (!csr.weight.empty()) {
+    graph.own_weight = Buffer<W>(csr.m());
+    parallel_ranges(csr.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t e = begin; e < end; ++e) graph.own_weight[e] = static_cast<W>(csr.weight[e]);
+    });
+    graph.weight = Weights<W>(graph.own_weight.data());
+  }
+  if (!load.empty()) graph.load = Weights(load.data());
+  graph.sum_loads();
+  graph.uneven = weights_uneven(graph, team);
+  return graph;
+}
 
 // The reverse Cuthill-McKee order of a symmetric graph, in which neighbours have close numbers:
 // breadth-first searches (Cuthill, McKee 1969), each from the vertex of least degree that is not numbered

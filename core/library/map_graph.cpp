@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "graph/cost.hpp"
+#include "graph/csr_build.hpp"
 #include "library/keep_bounds.hpp"
 #include "partition/deep_multisection.hpp"
 
@@ -72,22 +73,6 @@ std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
   return capacity;
 }
 
-template <class W>
-void search(const CheckedGraph& given, const std::vector<int64_t>& load,
-            const std::vector<MachineLevel>& levels, uint64_t seed, const Control& control,
-            std::vector<int32_t>& part) {
-  const std::vector<W> weight(given.weight.begin(), given.weight.end());
-  Graph<W> graph;
-  graph.n = given.n();
-  graph.start = given.start.data();
-  graph.adj = given.target.data();
-  if (!weight.empty()) graph.weight = Weights<W>(weight.data());
-  if (!load.empty()) graph.load = Weights<int64_t>(load.data());
-  graph.sum_loads();
-  graph.uneven = weights_uneven(graph);
-  deep_multisection(graph, levels, DeepContext{}, seed, control, part);
-}
-
 void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
             const LoadBounds& bounds, const hopbytes_options& options, Team& team,
             std::vector<int32_t>& part) {
@@ -99,9 +84,11 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
   int32_t flag = 0;
   const TimeLimit limit(options.time_limit, flag);
   const Control control = Control(&flag).with_team(team);
-  if (graph.total_weight <= std::numeric_limits<int32_t>::max())
-    search<int32_t>(graph, bounds.load, levels, options.seed, control, part);
-  else search<int64_t>(graph, bounds.load, levels, options.seed, control, part);
+  const auto find = [&](const auto& view) {
+    deep_multisection(view, levels, DeepContext{}, options.seed, control, part);
+  };
+  if (fits_32_bits(graph.csr(), team)) find(graph_view<int32_t>(graph.csr(), bounds.load, team));
+  else find(graph_view<int64_t>(graph.csr(), bounds.load, team));
 }
 
 // Returns the largest load of a block over its share, less 1.

@@ -1,8 +1,6 @@
 // The distances between some of the PEs, numbered anew.
 #pragma once
-#include <cstdint>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "graph/any_distance.hpp"

@@ -1,9 +1,7 @@
-// What is read of arrays of Python before compiled code relies on them: their sizes, and the ranges of
-// indices. Python checks them when objects are made; this is the one pass that ends a call with an error in
-// place of the process, should an array have changed since.
+// What kernels read of arrays before they rely on them: their sizes, and the ranges of indices. Python checks
+// them when objects are made; this is the one pass that ends a call with an error in place of the process,
+// should an array have changed since.
 #pragma once
-#include <atomic>
-#include <span>
 #include <stdexcept>
 #include <string>
 

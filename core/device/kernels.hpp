@@ -134,7 +134,7 @@ KERNEL(count_unpaired, const int64_t* start, const int32_t* adj, const int64_t* 
 }
 
 // Writes for each vertex that is alone the adjacent cluster with the best rating w^2 / load that has room. In
-// the first rounds few vertices act, as if they were visited in turn: clusters then grow where arcs are dense.
+// the first rounds few vertices act, as if they were visited in turn: clusters grow where arcs are dense.
 // Equal ratings are ordered by a hash of the pair, the same at both ends, so that some pair wants each other.
 // Weights and loads are shifted so that their sums are below 2^31; clusters of one community are joined.
 KERNEL(prefer, const int64_t* start, const int32_t* adj, const int64_t* weight, const int64_t* load,
@@ -166,7 +166,7 @@ KERNEL(prefer, const int64_t* start, const int32_t* adj, const int64_t* weight, 
   }
 }
 
-// Adds up what wants to join each cluster that wants nothing itself, and finds the one that may if not all may.
+// Adds up what wants to join each cluster that wants nothing itself. Finds the one that may if not all may.
 KERNEL(ask_to_join, const int32_t* wanted, const int64_t* load, int64_t* asked, int64_t* first) {
   EACH(v) {
     const int32_t c = wanted[v];
@@ -275,8 +275,8 @@ KERNEL(copy_rows, const int64_t* space, const int32_t* key, const int64_t* sum, 
 }
 
 // Finds for each active vertex the adjacent block to which a move gains most; equal gains are ordered by the
-// load of the block, then by its number. A loss of a part of the cost of the arcs inside the block is accepted.
-// With `other` any loss is, and the block that it names for the own one is compared as well unless it is none.
+// load of the block, then by its number. A loss of a part of the cost of the arcs inside the block is
+// accepted. With `other` any loss is, and the block that it names for the own one is compared as well.
 // `rests` marks vertices that moved last.
 KERNEL(choose, const int64_t* active, const int64_t* start, const int32_t* adj, const int64_t* weight,
        const int64_t* load, const int32_t* block, const int64_t* block_load, const int64_t* room,

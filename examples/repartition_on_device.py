@@ -49,7 +49,8 @@ def main() -> None:
         moved = 0 if place is None else int((found.pe != place).sum())
         place = found.pe
         mean = int(loads.sum()) / 8
-        print(f"step {step}: J {found.comm_cost}, imbalance {found.largest_load / mean - 1:.3f}, {moved} cells move")
+        uneven = found.largest_load / mean - 1
+        print(f"step {step}: J {found.comm_cost}, imbalance {uneven:.3f}, {moved} cells move")
     print(f"the mapping is a {type(place).__module__}.{type(place).__name__} on {found.device}")
 
 

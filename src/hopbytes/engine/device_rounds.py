@@ -23,8 +23,8 @@ LARGEST_SHRINK, LEAST_SHRINK = 3, 20 / 19
 LITTLE, MOST_FRUITLESS = 200, 3
 #: Vertices of the smallest graph of a V-cycle; clusters are light enough for three times as many.
 SMALLEST = 2000
-#: Overload in thousandths that rounds of moves may leave behind, before PEs are drained and others follow.
-OVERLOADS = (50, 10)
+#: Overload in thousandths that the rounds of moves of a stage may leave behind, before PEs are drained.
+OVERLOADS = (50, 10, 0)
 #: Times that full PEs are looked at again in one round, and that overloaded PEs are drained.
 SWEEPS, DRAINS = 3, 8
 #: Bits of the sums of weights and loads in ratings.
@@ -246,20 +246,26 @@ class Moves:
         self._active, self._rests = xp.ones(graph.n, xp.uint8), xp.zeros(graph.n, xp.uint8)
 
     def run(self, rounds: int, *, last: bool) -> None:
-        """Make rounds with more and more exact bounds: vertices pass full PEs only if these may overflow."""
-        most = self._most
-        self.drain(anywhere=False)
+        """Make rounds with bounds that are exceeded and kept in turn, and keep the best mapping.
+
+        Vertices pass full PEs only if these may overflow. On the `last` graph every PE can keep its bound.
+        """
+        most, cost, best = self._most, self.drain(anywhere=last), None
         for overload in OVERLOADS:
             self._most = most + most * overload // 1000
-            self.refine(rounds)
+            cost += self.refine(rounds)
             self._most = most
-            self.drain(anywhere=last)
+            if overload > 0:
+                cost += self.drain(anywhere=last)
+            over = int(self._device.xp.maximum(self._load - most, 0).sum())
+            if best is None or (over, cost) < best:
+                best, kept = (over, cost), (self._block.copy(), self._load.copy())
             self._rests.fill(0)
             self._active.fill(1)
-        self.refine(rounds)
+        self._block[:], self._load[:] = kept
 
-    def refine(self, rounds: int) -> None:
-        """Lower the cost; the mapping of the best round is kept."""
+    def refine(self, rounds: int) -> int:
+        """Lower the cost, and return its change; the mapping of the best round is kept."""
         cost = best = fruitless = 0
         undo: list[tuple[AnyArray, AnyArray]] = []
         for _ in range(rounds):
@@ -279,33 +285,38 @@ class Moves:
             self._count(movers, self._block, -1, self._load)
             self._block[movers] = before
             self._count(movers, self._block, 1, self._load)
+        return best
 
-    def drain(self, *, anywhere: bool) -> None:
-        """Move vertices from overloaded PEs to adjacent ones with room, at the least cost.
+    def drain(self, *, anywhere: bool) -> int:
+        """Move vertices from overloaded PEs to adjacent ones with room, and return what it costs.
 
         With `anywhere` the nearest PE with room is tried as well, and no PE stays overloaded by more than the
         loads of its vertices require.
         """
-        xp, k = self._device.xp, self._distances.k
+        xp, k, cost = self._device.xp, self._distances.k, 0
         for number in range(DRAINS + k if anywhere else DRAINS):
             over = self._load - self._most
             if not bool((over > 0).any()):
-                return
+                break
             far = anywhere and number >= DRAINS
             other = xp.asarray(self._nearest_with_room()) if far else xp.full(k, -1, xp.int32)
             self._active = (over > 0)[self._block].astype(xp.uint8)
             self._rests.fill(0)
             candidates = self._candidates(self._most - self._load, other)
-            if len(candidates) > 0:
-                order = self._sorted(candidates, self._block)
-                leaving = self._prefix(order, self._block, over, beyond=True)
-                order = self._sorted(leaving, self._target)
-                entering = self._prefix(order, self._target, -over, beyond=False)
-                self._move(entering)
+            if len(candidates) == 0:
+                if far:
+                    break
+                continue
+            order = self._sorted(candidates, self._block)
+            order = self._sorted(self._prefix(order, self._block, over, beyond=True), self._target)
+            entering = self._prefix(order, self._target, -over, beyond=False)
+            targets = self._target[entering]
             self._target.fill(-1)
-            self._active.fill(1)
-            if far and len(candidates) == 0:
-                return
+            self._target[entering] = targets
+            cost += self._change(entering)
+            self._move(entering)
+        self._active.fill(1)
+        return cost
 
     def _nearest_with_room(self) -> Int32:
         """Return for each overloaded PE the nearest one with room; -1 for all other PEs."""

@@ -62,6 +62,7 @@ Loop kernel_of(std::string_view name, const nb::tuple& given) {
   HOPBYTES_KERNEL(twice_the_change);
   HOPBYTES_KERNEL(make_moves);
   HOPBYTES_KERNEL(sum_loads);
+  HOPBYTES_KERNEL(shift_loads);
   HOPBYTES_KERNEL(cost_of_rows);
 #undef HOPBYTES_KERNEL
   throw std::invalid_argument("a kernel of this name does not exist");

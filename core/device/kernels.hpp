@@ -57,7 +57,7 @@ FUNCTION int bits(uint64_t x) { return static_cast<int>(std::bit_width(x)); }
 #endif
 
 constexpr int32_t none = -1;
-constexpr int64_t last_turn = 6;  // in which all vertices act, each time twice as many
+constexpr int64_t last_turn = 2;  // in which all vertices act, each time twice as many
 constexpr int most_near = 32;  // adjacent clusters or blocks that a vertex compares
 constexpr int64_t tolerance = 4;  // a move may lose this part of the cost of the arcs inside the block
 
@@ -373,10 +373,19 @@ KERNEL(make_moves, const int64_t* mover, const int64_t* start, const int32_t* ad
   }
 }
 
-// Adds the loads of vertices, or takes them away, by group.
-KERNEL(sum_loads, const int64_t* vertex, const int32_t* group, const int64_t* load, int64_t sign,
+// Adds the loads of vertices by group.
+KERNEL(sum_loads, const int64_t* vertex, const int32_t* group, const int64_t* load, int64_t* sum) {
+  EACH(i) { add(sum[group[vertex[i]]], load[vertex[i]]); }
+}
+
+// Takes the load of each mover from its block and adds it to its target.
+KERNEL(shift_loads, const int64_t* mover, const int32_t* block, const int32_t* target, const int64_t* load,
        int64_t* sum) {
-  EACH(i) { add(sum[group[vertex[i]]], sign * load[vertex[i]]); }
+  EACH(i) {
+    const int64_t v = mover[i];
+    add(sum[block[v]], -load[v]);
+    add(sum[target[v]], load[v]);
+  }
 }
 
 // Writes the cost of the arcs of each vertex.

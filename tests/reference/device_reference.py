@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-_WORD, _LAST_TURN, _NEAR, _TOLERANCE = 2**64 - 1, 6, 32, 4
+_WORD, _LAST_TURN, _NEAR, _TOLERANCE = 2**64 - 1, 2, 32, 4
 _LITTLE, _FRUITLESS, _SWEEPS = 200, 3, 3
 Rows = list[list[tuple[int, int]]]
 

@@ -21,7 +21,7 @@ AnyArray: TypeAlias = Any
 LARGEST_SHRINK, LEAST_SHRINK = 3, 20 / 19
 #: A round of moves is fruitless if it gains less than this part of the gain before; so many end the search.
 LITTLE, MOST_FRUITLESS = 200, 3
-#: Vertices of the smallest graph of a V-cycle; clusters are light enough for three times as many.
+#: Clusters are lighter than three times the load of all vertices over so many.
 SMALLEST = 2000
 #: Overload in thousandths that the rounds of moves of a stage may leave behind, before PEs are drained.
 OVERLOADS = (50, 10, 0)
@@ -38,9 +38,9 @@ class Rounds:
     """Effort of a mapping in rounds."""
 
     coarsest: int  # vertices of the graph that is mapped at once
-    clustering: int = 8  # rounds of clustering on every graph
+    clustering: int = 4  # rounds of clustering on every graph
     moves: int = 12  # rounds of moves on every graph
-    cycles: int = 2  # V-cycles after the first mapping, each from all vertices to SMALLEST
+    cycles: int = 1  # V-cycles after the first mapping
 
 
 @frozen(eq=False)
@@ -113,7 +113,7 @@ def _rank(
     """Return the load beyond the bounds, and the cost."""
     xp = device.xp
     loads = xp.zeros(distances.k, xp.int64)
-    device.run("sum_loads", graph.n, xp.arange(graph.n), block, graph.load, 1, loads)
+    device.run("sum_loads", graph.n, xp.arange(graph.n), block, graph.load, loads)
     return int(xp.maximum(loads - max_loads, 0).sum()), cost_of(device, graph, distances, block)
 
 
@@ -125,11 +125,10 @@ def _cycle(
     xp = device.xp
     maps: list[AnyArray] = []
     graphs, community, fine = [graph], initial, graph
-    coarsest = rounds.coarsest if initial is None else SMALLEST
     total = int(graph.load.sum())
-    while fine.n > coarsest:
+    while fine.n > rounds.coarsest:
         most = max(1, min(3 * total // SMALLEST, int(max_loads.min()) // 4), -(-2 * total // fine.n))
-        fewest, number = max(coarsest, fine.n // LARGEST_SHRINK), seed + len(maps)
+        fewest, number = max(rounds.coarsest, fine.n // LARGEST_SHRINK), seed + len(maps)
         clusters, count = cluster(device, fine, most, fewest, number, rounds.clustering, community)
         if count * LEAST_SHRINK > fine.n:
             break
@@ -142,7 +141,7 @@ def _cycle(
         maps.append(clusters)
     block = xp.asarray(coarse(fine)) if community is None else community.copy()
     loads = xp.zeros(distances.k, xp.int64)
-    device.run("sum_loads", fine.n, xp.arange(fine.n), block, fine.load, 1, loads)
+    device.run("sum_loads", fine.n, xp.arange(fine.n), block, fine.load, loads)
     while True:
         moves = Moves(device, graphs.pop(), distances, max_loads, block, loads)
         moves.run(rounds.moves, last=not maps)
@@ -282,9 +281,10 @@ class Moves:
             if fruitless >= MOST_FRUITLESS:
                 break
         for movers, before in reversed(undo):
-            self._count(movers, self._block, -1, self._load)
+            self._target[movers] = before
+            self._shift(movers, self._load)
+            self._target[movers] = -1
             self._block[movers] = before
-            self._count(movers, self._block, 1, self._load)
         return best
 
     def drain(self, *, anywhere: bool) -> int:
@@ -362,11 +362,10 @@ class Moves:
         asked, load, movers = xp.zeros_like(self._load), self._load.copy(), []
 
         def enter(vertices: AnyArray) -> None:
-            self._count(vertices, self._block, -1, load)
-            self._count(vertices, self._target, 1, load)
+            self._shift(vertices, load)
             movers.append(vertices)
 
-        self._count(confirmed, self._target, 1, asked)
+        self._device.run("sum_loads", len(confirmed), confirmed, self._target, self._graph.load, asked)
         sure = (asked <= self._most - load)[self._target[confirmed]]
         enter(confirmed[sure])
         left = self._sorted(confirmed[~sure], self._target)
@@ -408,15 +407,17 @@ class Moves:
         return int(change.sum()) // 2
 
     def _move(self, movers: AnyArray) -> None:
-        self._count(movers, self._block, -1, self._load)
-        self._count(movers, self._target, 1, self._load)
+        self._shift(movers, self._load)
         self._device.run(
             "make_moves", len(movers), movers, self._graph.start, self._graph.adj, self._block, self._target,
             self._active, self._rests,
         )
 
-    def _count(self, vertices: AnyArray, group: AnyArray, sign: int, sums: AnyArray) -> None:
-        self._device.run("sum_loads", len(vertices), vertices, group, self._graph.load, sign, sums)
+    def _shift(self, movers: AnyArray, sums: AnyArray) -> None:
+        """Take the loads of movers from their PEs, and add them to their targets."""
+        self._device.run(
+            "shift_loads", len(movers), movers, self._block, self._target, self._graph.load, sums
+        )
 
 
 def cost_of(device: Device, graph: DeviceGraph, distances: DeviceDistances, block: AnyArray) -> int:

@@ -144,7 +144,7 @@ def map_arrays(
             distances = DeviceDistances(None, at.xp.asarray(where.distance.table.reshape(-1)), where.k)
         cost = cost_of(at, DeviceGraph(start, adj, weight, load), distances, pe)
         held = at.xp.zeros(where.k, np.int64)
-        at.run("sum_loads", n, at.xp.arange(n), pe, load, 1, held)
+        at.run("sum_loads", n, at.xp.arange(n), pe, load, held)
         over = int((held - at.xp.asarray(bounds.load)).max())
     if over > 0:
         what = f"a PE holds {over:,} more than its bound, since loads of tasks are large"

@@ -42,9 +42,9 @@ class DeviceRounds(Mapper):
     device: str = "cpu"
     per_pe: int = 100  #: vertices of the coarsest graph for each PE
     fewest: int = 2**16  #: approximate least number of vertices of the coarsest graph
-    clustering_rounds: int = 8  #: rounds of clustering on every graph
+    clustering_rounds: int = 4  #: rounds of clustering on every graph
     move_rounds: int = 12  #: rounds of moves on every graph
-    cycles: int = 2  #: V-cycles that follow the first mapping
+    cycles: int = 1  #: V-cycles that follow the first mapping
     search: bool = False  #: the coarsest graph is mapped by ``multisection`` as in the preset ``fast``
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

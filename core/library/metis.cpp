@@ -237,7 +237,7 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
   wanted.seed = options.seed < 0 ? 0 : static_cast<uint64_t>(options.seed);
   if (!capacity.empty()) wanted.capacity = capacity.data();
   wanted.machine = hopbytes::machine_of_environment();
-  wanted.effort = hopbytes::effort(options.type == 1 ? -1 : 0);
+  wanted.effort = hopbytes::effort(options.type == 1 ? -1 : 1);
   part.assign(*graph.n, 0);
   hopbytes_result result{};
   const char* how = nullptr;

@@ -283,12 +283,15 @@ def checked_neighbours(
 
 
 def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
-    from mpi4py import MPI
-
-    if given is None or (isinstance(given, int) and given == MPI.UNWEIGHTED):
+    if given is None:
         return None, ""
-    if isinstance(given, int) and given == MPI.WEIGHTS_EMPTY:
-        return [], f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers" if count else ""
+    if isinstance(given, int):
+        from mpi4py import MPI  # its import initializes MPI, which only a program with a communicator has done
+
+        if given == MPI.UNWEIGHTED:
+            return None, ""
+        if given == MPI.WEIGHTS_EMPTY:
+            return [], f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers" if count else ""
     try:
         listed = [index(weight) for weight in given]
     except TypeError:

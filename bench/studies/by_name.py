@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -187,9 +187,13 @@ PROGRAMS = (
         "deal.II, METIS", ("/usr/include/deal.II/grid/tria.h", "mpicxx.openmpi"),
         lambda folder, k: [compiled(DEAL_II), str(k)],
     ),
-    Program("dolfinx, PT-Scotch", ("mpirun.openmpi", "/usr/lib/python3/dist-packages/dolfinx"), python(DOLFINX, 2)),
     Program(
-        "PETSc, PT-Scotch", ("mpirun.openmpi", _PETSC), python(PETSC, 2), environment=(("PYTHONPATH", _PETSC),)
+        "dolfinx, PT-Scotch", ("mpirun.openmpi", f"{_PETSC}/dolfinx"), python(DOLFINX, 2),
+        environment=(("PYTHONPATH", _PETSC),),
+    ),
+    Program(
+        "PETSc, PT-Scotch", ("mpirun.openmpi", f"{_PETSC}/petsc4py"), python(PETSC, 2),
+        environment=(("PYTHONPATH", _PETSC),),
     ),
     Program(
         "OpenFOAM, PT-Scotch", ("redistributePar", CASE, PTSCOTCH_OF_OPENFOAM, "mpirun.openmpi"), openfoam,
@@ -235,35 +239,23 @@ def calls_in(folder: Path) -> Call:
         n, base, items, k, common = map(int, numbers[:5])
         values = np.frombuffer(rest, np.int32)
         rows, part = values[: n + 1].astype(np.int64), values[len(values) - n :]
-        found.append(
-            (path.stat().st_mtime_ns, name, items, k, common, float(numbers[5]), rows, values[n + 1 : n + 1 + rows[-1]] - base, part)
-        )
-    most = max(each[2] for each in found)
-    found = [each for each in found if each[2] == most]
-    name, items, k, common = found[0][1:5]
-    if name == "METIS_PartMeshDual":
-        rows, targets = dual(found[0][6], found[0][7], items, common)
-        return Call(name, rows, targets, found[0][8] - 0, k, found[0][5])
-    parts = in_order(found, items)
-    degrees = np.concatenate([np.diff(each[6]) for each in parts])
-    return Call(
-        name, np.concatenate([[0], np.cumsum(degrees)]), np.concatenate([each[7] for each in parts]),
-        np.concatenate([each[8] for each in parts]), k, sum(each[5] for each in found),
-    )  # fmt: skip
-
-
-def in_order(found: list, items: int) -> list:
-    """Return the shares of the processes in the order of ranks, in which alone the graph is symmetric."""
-    shares = [each for each in found if len(each[8])]
-    if len(shares) == 1:
-        return shares
-    for order in (shares, shares[::-1]):
-        targets = np.concatenate([each[7] for each in order])
-        rows = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(each[6]) for each in order]))])
+        targets = values[n + 1 : n + 1 + rows[-1]] - base
+        found.append((items, common, Call(name, rows, targets, part, k, float(numbers[5]))))
+    items = max(each[0] for each in found)
+    shares = [call for each, _, call in found if each == items]
+    if shares[0].function == "METIS_PartMeshDual":
+        rows, targets = dual(shares[0].rows, shares[0].targets, items, found[0][1])
+        return replace(shares[0], rows=rows, targets=targets)
+    seconds = sum(share.seconds for share in shares)
+    shares = [share for share in shares if len(share.part)]
+    for order in (shares, shares[::-1]):  # in that of the ranks alone the graph is symmetric
+        targets = np.concatenate([share.targets for share in order]).astype(np.int64)
+        rows = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(share.rows) for share in order]))])
         sources = np.repeat(np.arange(items), np.diff(rows))
-        if np.array_equal(np.sort(sources * items + targets), np.sort(targets.astype(np.int64) * items + sources)):
-            return order
-    raise ValueError("two processes expected")
+        if np.array_equal(np.sort(sources * items + targets), np.sort(targets * items + sources)):
+            part = np.concatenate([share.part for share in order])
+            return replace(shares[0], rows=rows, targets=targets, part=part, seconds=seconds)
+    raise ValueError(f"{shares[0].function}: expected a symmetric graph, shared by one or two processes")
 
 
 def dual(start: np.ndarray, item: np.ndarray, nodes: int, common: int) -> tuple[np.ndarray, np.ndarray]:
@@ -294,7 +286,9 @@ def measured(call: Call, machine: str) -> dict[str, object]:
     return cut | {"largest": round(float(largest), 4), "seconds": round(call.seconds, 4)}
 
 
-def run(program: Program, machine: str, with_hopbytes: bool, times: int = 3) -> tuple[Call, dict[str, object]]:
+def run(
+    program: Program, machine: str, with_hopbytes: bool, times: int = 3
+) -> tuple[Call, dict[str, object]]:
     """Run a program; return its call, with the least time of some runs."""
     watch, mpi = built()
     names = [str(LIB / "libhopbytes_metis.so"), str(LIB / "libhopbytes_scotch.so")]
@@ -305,7 +299,9 @@ def run(program: Program, machine: str, with_hopbytes: bool, times: int = 3) -> 
             work, kept = Path(folder, "work"), Path(folder, "kept")
             work.mkdir(), kept.mkdir()
             line = program.command(work, k)
-            preload = " ".join([watch, *([mpi] if line[0] == MPI[0] else names)] if with_hopbytes else [watch])
+            preload = " ".join(
+                [watch, *([mpi] if line[0] == MPI[0] else names)] if with_hopbytes else [watch]
+            )
             words = [f"{level}:{count}" for level, count in zip(LEVELS, machine.split(":"), strict=True)]
             settings = {"LD_PRELOAD": preload, "BY_NAME_DIR": str(kept), "HOPBYTES_MACHINE": " ".join(words)}
             environment = os.environ | OF_MPI | dict(program.environment)

@@ -99,9 +99,11 @@ void multisection(const Graph<W>& graph, const std::vector<MachineLevel>& levels
     GroupSettings settings;
     settings.context.initial = depth == 0 ? InitialContext{4, 0, 60, 4, 2} : InitialContext{2, 0, 60, 2, 0};
     settings.context.refinement.fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25};
+    if (depth == 0) settings.context.refinement.flow.rounds = 2;  // most of the cost is decided here
     std::vector<int64_t> cut(level.groups());
     partition_many<W>(graph, group, level.first_child, bounds, seeds, {}, settings, control, child, cut);
-    for (int64_t v = 0; v < graph.n; ++v) group[v] = static_cast<int32_t>(level.first_child[group[v]]) + child[v];
+    for (int64_t v = 0; v < graph.n; ++v)
+      group[v] = static_cast<int32_t>(level.first_child[group[v]]) + child[v];
   }
   const std::vector<int32_t>& leaf_of_pe = levels.back().child_of_pe;
   std::vector<int32_t> pe_of_leaf(leaf_of_pe.size());

@@ -476,9 +476,9 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
 // NOLINTEND(bugprone-macro-parentheses)
 
 #define PART_GRAPH(name, k_way)                                                                             \
-  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,        \
-              Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,         \
-              Index* part) {                                                                                \
+  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,    \
+                  Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,     \
+                  Index* part) {                                                                            \
     auto behind = [&](const char* own) {                                                                    \
       return pass_on(own, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances,      \
                      options, cut, part);                                                                   \
@@ -492,8 +492,8 @@ PART_GRAPH(METIS_PartGraphKway, true)
 PART_GRAPH(METIS_PartGraphRecursive, false)
 
 EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                          Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
-                          Index* element_block, Index* node_block) {
+                              Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
+                              Index* element_block, Index* node_block) {
   auto behind = [&](const char* own) {
     return pass_on(own, elements, nodes, start, item, loads, sizes, common, k, shares, options, cut,
                    element_block, node_block);
@@ -505,8 +505,8 @@ EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index
 }
 
 EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                           Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
-                           Index* element_block, Index* node_block) {
+                               Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
+                               Index* element_block, Index* node_block) {
   auto behind = [&](const char* own) {
     return pass_on(own, elements, nodes, start, item, loads, sizes, k, shares, options, cut, element_block,
                    node_block);
@@ -518,7 +518,7 @@ EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Inde
 }
 
 EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
-                        Index* numbering, Index** rows, Index** targets) {
+                            Index* numbering, Index** rows, Index** targets) {
   return guarded([&] {
     Lists nodes_of;
     if (!common || !numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
@@ -529,7 +529,7 @@ EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* 
 }
 
 EXPORT int METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
-                         Index** rows, Index** targets) {
+                             Index** rows, Index** targets) {
   return guarded([&] {
     Lists nodes_of;
     if (!numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
@@ -551,22 +551,22 @@ EXPORT int METIS_Free(void* pointer) {
 }
 
 EXPORT int METIS_NodeND(Index* n, Index* rows, Index* targets, Index* loads, Index* options, Index* order,
-                    Index* inverse) {
+                        Index* inverse) {
   return pass_on("METIS_NodeND", n, rows, targets, loads, options, order, inverse);
 }
 
 EXPORT int METIS_NodeNDP(Index n, Index* rows, Index* targets, Index* loads, Index parts, Index* options,
-                     Index* order, Index* inverse, Index* sizes) {
+                         Index* order, Index* inverse, Index* sizes) {
   return pass_on("METIS_NodeNDP", n, rows, targets, loads, parts, options, order, inverse, sizes);
 }
 
 EXPORT int METIS_ComputeVertexSeparator(Index* n, Index* rows, Index* targets, Index* loads, Index* options,
-                                    Index* size, Index* part) {
+                                        Index* size, Index* part) {
   return pass_on("METIS_ComputeVertexSeparator", n, rows, targets, loads, options, size, part);
 }
 
 EXPORT int METIS_NodeRefine(Index n, Index* rows, Index* loads, Index* targets, Index* part, Index* marker,
-                        Real factor) {
+                            Real factor) {
   return pass_on("METIS_NodeRefine", n, rows, loads, targets, part, marker, factor);
 }
 

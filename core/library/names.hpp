@@ -76,9 +76,9 @@ class Log {
     if (!path || !*path) return;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began_;
     char line[400];
-    int length = std::snprintf(line, sizeof line, "%s n=%lld m=%lld k=%lld %s", function_,
-                               static_cast<long long>(n), static_cast<long long>(edges),
-                               static_cast<long long>(k), how);
+    int length =
+        std::snprintf(line, sizeof line, "%s n=%lld m=%lld k=%lld %s", function_, static_cast<long long>(n),
+                      static_cast<long long>(edges), static_cast<long long>(k), how);
     if (result)
       length += std::snprintf(line + length, sizeof line - length, " cut=%lld cost=%lld imbalance=%.4f",
                               static_cast<long long>(result->cut), static_cast<long long>(result->cost),

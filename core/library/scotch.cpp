@@ -230,8 +230,7 @@ std::string numbers(const char* name, Num count, const Num* first, const Num* se
 
 EXPORT int SCOTCH_archCmplt(SCOTCH_Arch* arch, Num k) {
   if (!arch || k < 1) return 1;
-  return own(arch) ? build(arch, "cmplt " + std::to_string(k))
-                   : PASS(SCOTCH_archCmplt, 1, arch, k);
+  return own(arch) ? build(arch, "cmplt " + std::to_string(k)) : PASS(SCOTCH_archCmplt, 1, arch, k);
 }
 
 EXPORT int SCOTCH_archCmpltw(SCOTCH_Arch* arch, Num k, const Num* loads) {
@@ -354,7 +353,7 @@ struct Compact {
     copied_rows.push_back(0);
     for (Num v = 0; v < view.n; ++v) {
       for (Num e = view.rows[v] - base; e < view.ends[v] - base; ++e) {
-        if (e < 0 || e >= view.arcs) throw std::exception();
+        if (e < 0 || std::ssize(copied_targets) >= view.arcs) throw std::exception();
         copied_targets.push_back(view.targets[e] - base);
         if (view.weights) copied_weights.push_back(view.weights[e]);
       }
@@ -428,28 +427,30 @@ EXPORT int SCOTCH_graphCheck(const SCOTCH_Graph* graph) {
       1, 1);
 }
 
-#define PART(name, fixed)                                                                                 \
-  EXPORT int name(SCOTCH_Graph* graph, Num k, SCOTCH_Strat* strategy, Num* part) {                        \
-    if (!graph || k < 1 || !part) return 1;                                                               \
-    return mapped([&] { return map_graph(#name, graph, Target{k, {}, {}}, strategy, fixed, part); },      \
-                  [&] { return PASS(name, 1, graph, k, strategy, part); });                               \
+#define PART(name, fixed)                                                                            \
+  EXPORT int name(SCOTCH_Graph* graph, Num k, SCOTCH_Strat* strategy, Num* part) {                   \
+    if (!graph || k < 1 || !part) return 1;                                                          \
+    return mapped([&] { return map_graph(#name, graph, Target{k, {}, {}}, strategy, fixed, part); }, \
+                  [&] { return PASS(name, 1, graph, k, strategy, part); });                          \
   }
 PART(SCOTCH_graphPart, false)
 PART(SCOTCH_graphPartFixed, true)
 
-#define MAP(name, fixed)                                                                                  \
-  EXPORT int name(SCOTCH_Graph* graph, const SCOTCH_Arch* arch, SCOTCH_Strat* strategy, Num* part) {      \
-    if (!graph || !arch || !part) return 1;                                                               \
-    return mapped([&] { return map_graph(#name, graph, target_of(arch), strategy, fixed, part); },        \
-                  [&] { return PASS(name, 1, graph, arch, strategy, part); });                            \
+#define MAP(name, fixed)                                                                             \
+  EXPORT int name(SCOTCH_Graph* graph, const SCOTCH_Arch* arch, SCOTCH_Strat* strategy, Num* part) { \
+    if (!graph || !arch || !part) return 1;                                                          \
+    return mapped([&] { return map_graph(#name, graph, target_of(arch), strategy, fixed, part); },   \
+                  [&] { return PASS(name, 1, graph, arch, strategy, part); });                       \
   }
 MAP(SCOTCH_graphMap, false)
 MAP(SCOTCH_graphMapFixed, true)
 
 // For hopbytes_mpi.c: -1 if Scotch has to do it.
-EXPORT int hopbytes_scotch_map(const SCOTCH_Graph* graph, const SCOTCH_Arch* arch, const SCOTCH_Strat* strategy,
-                               Num* part) {
-  const auto work = [&] { return map_graph("SCOTCH_dgraphMap", graph, target_of(arch), strategy, false, part); };
+EXPORT int hopbytes_scotch_map(const SCOTCH_Graph* graph, const SCOTCH_Arch* arch,
+                               const SCOTCH_Strat* strategy, Num* part) {
+  const auto work = [&] {
+    return map_graph("SCOTCH_dgraphMap", graph, target_of(arch), strategy, false, part);
+  };
   return graph && arch && part ? hopbytes::guarded(work, 1, 1) : 1;
 }
 
@@ -485,14 +486,14 @@ std::optional<Begun> begun(const void* mapping) {
 
 }  // namespace
 
-#define COMPUTE(name, fixed)                                                                              \
-  EXPORT int name(SCOTCH_Graph* graph, void* mapping, SCOTCH_Strat* strategy) {                           \
-    if (!graph || !mapping) return 1;                                                                     \
-    const auto work = [&] {                                                                               \
-      const std::optional<Begun> known = begun(mapping);                                                  \
-      return known ? map_graph(#name, graph, target_of(known->arch), strategy, fixed, known->part) : -1;  \
-    };                                                                                                    \
-    return mapped(work, [&] { return own(graph) ? 1 : PASS(name, 1, graph, mapping, strategy); });        \
+#define COMPUTE(name, fixed)                                                                             \
+  EXPORT int name(SCOTCH_Graph* graph, void* mapping, SCOTCH_Strat* strategy) {                          \
+    if (!graph || !mapping) return 1;                                                                    \
+    const auto work = [&] {                                                                              \
+      const std::optional<Begun> known = begun(mapping);                                                 \
+      return known ? map_graph(#name, graph, target_of(known->arch), strategy, fixed, known->part) : -1; \
+    };                                                                                                   \
+    return mapped(work, [&] { return own(graph) ? 1 : PASS(name, 1, graph, mapping, strategy); });       \
   }
 COMPUTE(SCOTCH_graphMapCompute, false)
 COMPUTE(SCOTCH_graphMapFixedCompute, true)
@@ -507,11 +508,11 @@ EXPORT void SCOTCH_randomSeed(Num value) {
 // The same arguments give the same blocks at any time, so that there is nothing to reset.
 EXPORT void SCOTCH_randomReset() { TELL(SCOTCH_randomReset); }
 
-#define ALLOC(name)                                                                   \
-  EXPORT void* name##Alloc() {                                                        \
-    void* object = PASS(name##Alloc, nullptr);                                        \
-    return object ? object : std::malloc(kSizeOfObject);                              \
-  }                                                                                   \
+#define ALLOC(name)                                      \
+  EXPORT void* name##Alloc() {                           \
+    void* object = PASS(name##Alloc, nullptr);           \
+    return object ? object : std::malloc(kSizeOfObject); \
+  }                                                      \
   EXPORT int name##Sizeof() { return PASS(name##Sizeof, kSizeOfObject); }
 ALLOC(SCOTCH_graph)
 ALLOC(SCOTCH_arch)

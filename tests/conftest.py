@@ -41,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         return
+    if getattr(config.option, "maxworkerrestart", "") is None:
+        config.option.maxworkerrestart = "0"  # the others would wait for ever for the tests of one that ended
     os.environ.pop(QUICK, None)
     words = config.option.markexpr or config.option.keyword or config.args_source.name == "ARGS"
     if not words and not os.environ.get("CI") and os.environ.get("HOPBYTES_TESTS") != "all":

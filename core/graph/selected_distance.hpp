@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <numeric>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "graph/any_distance.hpp"

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "arrays.hpp"
+#include "graph/checked.hpp"
+#include "util/parallel.hpp"
 #include "util/team.hpp"
 
 using namespace hopbytes;

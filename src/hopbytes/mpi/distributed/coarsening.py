@@ -10,9 +10,9 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.engine import SearchProblem
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.parallel import LevelGraph, cluster_synchronously
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph

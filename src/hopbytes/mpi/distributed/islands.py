@@ -12,7 +12,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.hierarchy import levels_of
-from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
 from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.base import Level

@@ -313,7 +313,7 @@ class GroupArcs:
 
 
 class Fits:
-    """The free sites a group may take so that all other groups still fit; ``core/routing/place_fit.hpp``."""
+    """The free sites a group may take so that all other groups still fit; ``core/routing/places.hpp``."""
 
     def __init__(self, sizes: Int64, capacities: Int64) -> None:
         caps = np.unique(capacities)

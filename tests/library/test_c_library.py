@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from bench.studies.by_name import grid
 from helpers.c_library import LIB, PREFIX, blocks_of, library
 from helpers.graphs import grid
 from helpers.paths import EXAMPLES

@@ -44,11 +44,15 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
     if not hosts:
         raise FormatError(where, line, "a list without a host name, expected names like n[1-4]")
     for host in hosts:
-        if not HOST_NAME.fullmatch(host):
-            raise FormatError(
-                where, line, f"host name {host[:40]!r}, expected letters, digits, '.', '_' and '-' only"
-            )
+        check_host_name(host, where, line)
     return hosts
+
+
+def check_host_name(name: str, where: str, line: int | None) -> None:
+    """Refuse what is no name of a host."""
+    if not HOST_NAME.fullmatch(name):
+        what = f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only"
+        raise FormatError(where, line, what)
 
 
 def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator[str]:

@@ -27,6 +27,15 @@ def mentions(*facts: str) -> str:
     return "".join(map(whole, facts))
 
 
+@contextmanager
+def refused(kind: type[Exception] | tuple[type[Exception], ...], *texts: str) -> Iterator[None]:
+    """Expect an error of one line that contains these texts."""
+    with pytest.raises(kind) as caught:
+        yield
+    assert all(text in str(caught.value) for text in texts), caught.value
+    assert "\n" not in str(caught.value)
+
+
 def assert_refused(done, *facts: str) -> None:
     """Assert that a run of the program ended with exit code 1 and one line on stderr with these facts."""
     assert done.returncode == 1, done.stderr

@@ -92,7 +92,7 @@ def _filter(text: str | None) -> Callable[[str], bool]:
     """Return what tells whether an adapter is wanted, by its name with or without the port."""
     names: set[str] = set()
     patterns: list[str] = []
-    for word in re.split(r",(?![^\[]*\])", "*" if text is None else text):  # at commas outside brackets
+    for word in re.findall(r"(?:\[[^\[\]]*\]|[^,])+", "*" if text is None else text):  # but in brackets
         if "*" in word or "?" in word:
             patterns.append(word)
         elif word.strip():

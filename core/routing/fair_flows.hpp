@@ -86,7 +86,7 @@ class FairLinks {
 class FairFlows {
  public:
   // left: bytes of every flow, 0 if it has ended. clock: the time, and when the last flow so far has ended.
-  FairFlows(const FlowArrays& arrays, std::span<double> left, std::span<double> clock)
+  FairFlows(const FlowArrays& arrays, Out<double> left, Out<double> clock)
       : a_(arrays), left_(left), clock_(clock), links_(arrays.capacity), rate_(left.size(), 0.0) {
     for (size_t flow = 0; flow < left_.size(); ++flow)
       if (left_[flow] > 0) live_.push_back(static_cast<int32_t>(flow));
@@ -133,15 +133,15 @@ class FairFlows {
   }
 
   const FlowArrays& a_;
-  std::span<double> left_, clock_;
+  Out<double> left_, clock_;
   FairLinks links_;
   std::vector<double> rate_;
   std::vector<int32_t> live_, active_;
 };
 
 // Makes at most `steps` steps and returns how many flows have not ended.
-inline int64_t fair_flows(const FlowArrays& arrays, double tolerance, int64_t steps, std::span<double> left,
-                          std::span<double> clock) {
+inline int64_t fair_flows(const FlowArrays& arrays, double tolerance, int64_t steps, Out<double> left,
+                          Out<double> clock) {
   expect_offsets(arrays.start, arrays.link.size(), "flows");
   expect_below(arrays.link, std::ssize(arrays.capacity), "links");
   expect(left.size() + 1 == arrays.start.size() && arrays.share.size() == arrays.link.size() &&

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "graph/any_distance.hpp"
-#include "graph/csr.hpp"
 #include "routing/places.hpp"
 #include "util/control.hpp"
 
@@ -131,7 +130,7 @@ class HopGreedy {
     if (sources_.empty()) return most_remote(free);
     int32_t best = -1;
     int64_t least = 0;
-    search_.run(sources_, [&](std::span<const int32_t> level) {
+    search_.run(sources_, [&](In<int32_t> level) {
       for (const int32_t p : level) {
         if (!free(p)) continue;
         const int64_t cost = cost_at(group, p);

@@ -1,5 +1,5 @@
-// Flows that share links like a fluid: how long it takes until all of them have ended. Their rates change when
-// a flow begins or ends. The twin is reference/fair_flows_reference.py.
+// Flows that share links like a fluid: how long it takes until all of them have ended. Their rates change
+// when a flow begins or ends. The twin is reference/fair_flows_reference.py.
 #pragma once
 #include <limits>
 #include <queue>
@@ -26,8 +26,8 @@ class FairLinks {
   explicit FairLinks(In<double> capacity)
       : capacity_(capacity), room_(capacity.size()), weight_(capacity.size()), on_link_(capacity.size()) {}
 
-  // Sets the rates of some flows, each of which uses links: entries(flow, visit) calls visit(link, share). The
-  // link whose flows get least is full first and decides their rates. What a link could give only rises
+  // Sets the rates of some flows, each of which uses links: entries(flow, visit) calls visit(link, share).
+  // The link whose flows get least is full first and decides their rates. What a link could give only rises
   // meanwhile, so an outdated entry of the queue is too small and goes back with its new value.
   template <class Entries, class Penalty>
   void share(const std::vector<int32_t>& flows, const Entries& entries, const Penalty& penalty,

@@ -20,9 +20,9 @@ template <class Wanted, class Value> int32_t first_largest(int64_t count, Wanted
   return best;
 }
 
-// Greedy growth (UG of UMPA): the group with the largest volume to the placed groups goes near them, one group
-// per place. g is symmetric without diagonal. After the first group, `seeds` further groups are placed far
-// from each other before the growth begins. At most O(groups x places + sum over groups of candidates x
+// Greedy growth (UG of UMPA): the group with the largest volume to the placed groups goes near them, one
+// group per place. g is symmetric without diagonal. After the first group, `seeds` further groups are placed
+// far from each other before the growth begins. At most O(groups x places + sum over groups of candidates x
 // degree).
 class HopGreedy {
  public:

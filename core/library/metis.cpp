@@ -1,26 +1,23 @@
 // The entry points of METIS 5 over the C library. Compiled once for each width of METIS' integers
 // (IDXTYPEWIDTH) and real numbers (REALTYPEWIDTH). What is not done here goes to the METIS that is loaded
 // behind, or ends with an error.
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "library/hopbytes.h"
+#include "library/names.hpp"
 
 namespace {
+
+using hopbytes::call_original;
+using hopbytes::inside_original;
+using hopbytes::Log;
 
 #if IDXTYPEWIDTH == 64
 using Index = int64_t;
@@ -80,49 +77,12 @@ struct Blocks {
   const Real *shares, *allowances;
 };
 
-// One line in the file that HOPBYTES_LOG names, written in one piece.
-class Log {
- public:
-  explicit Log(const char* function) : function_(function), began_(std::chrono::steady_clock::now()) {}
-  void write(const Graph& graph, int64_t k, const char* how, const hopbytes_result* result,
-             int status) const {
-    const char* path = std::getenv("HOPBYTES_LOG");
-    if (!path || !*path) return;
-    const bool sized = graph.n && graph.rows && *graph.n >= 0;
-    const long long n = sized ? *graph.n : -1, edges = sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began_;
-    char line[400];
-    int length = std::snprintf(line, sizeof line, "%s n=%lld m=%lld k=%lld %s", function_, n, edges,
-                               static_cast<long long>(k), how);
-    if (result)
-      length += std::snprintf(line + length, sizeof line - length, " cut=%lld cost=%lld imbalance=%.4f",
-                              static_cast<long long>(result->cut), static_cast<long long>(result->cost),
-                              result->imbalance);
-    length += std::snprintf(line + length, sizeof line - length, " seconds=%.3f status=%d\n", seconds.count(),
-                            status);
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return;
-    [[maybe_unused]] const ssize_t written = ::write(file, line, static_cast<size_t>(length));
-    close(file);
-  }
-
- private:
-  const char* function_;
-  std::chrono::steady_clock::time_point began_;
-};
-
-// METIS calls its own entry points, which are these where the library is preloaded.
-thread_local bool inside_metis = false;
-
 // Calls the function of this name in the METIS behind this library.
 template <class... Arguments> int pass_on(const char* name, Arguments... arguments) {
   using Function = int (*)(Arguments...);
   const auto function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
   if (!function) return kError;
-  const bool before = std::exchange(inside_metis, true);
-  const int status = function(arguments...);
-  inside_metis = before;
-  return status;
+  return call_original([&] { return function(arguments...); });
 }
 
 int status_of(int status) {
@@ -227,6 +187,13 @@ class Connector {
   std::vector<int64_t> vertices_;
 };
 
+void log_call(const Log& log, const Graph& graph, int64_t k, const char* how, const hopbytes_result* result,
+              int status) {
+  const bool sized = graph.n && graph.rows && *graph.n >= 0;
+  const int64_t n = sized ? *graph.n : -1;
+  log.write(n, sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1, k, how, result, status);
+}
+
 int64_t cut_of(const Graph& graph, int64_t base, const std::vector<int32_t>& part) {
   int64_t twice = 0;
   for (int64_t v = 0; v < *graph.n; ++v)
@@ -270,17 +237,12 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
   wanted.imbalance = imbalance_of(options, blocks.allowances);
   wanted.seed = options.seed < 0 ? 0 : static_cast<uint64_t>(options.seed);
   if (!capacity.empty()) wanted.capacity = capacity.data();
-  wanted.machine = std::getenv("HOPBYTES_MACHINE");
-  if (wanted.machine && !*wanted.machine) wanted.machine = nullptr;
+  wanted.machine = hopbytes::machine_of_environment();
+  wanted.effort = hopbytes::effort(options.type == 1 ? -1 : 1);
   part.assign(*graph.n, 0);
   hopbytes_result result{};
-  int status = hopbytes_map(&given, &wanted, part.data(), &result);
-  const char* how = wanted.machine ? "on_machine" : "cut";
-  if (status == HOPBYTES_BAD_MACHINE && wanted.machine) {
-    wanted.machine = nullptr;
-    status = hopbytes_map(&given, &wanted, part.data(), &result);
-    how = "machine_does_not_fit";
-  }
+  const char* how = nullptr;
+  const int status = hopbytes::map_or_cut(given, wanted, part.data(), result, how);
   if (status == HOPBYTES_TOO_LARGE) return 0;
   if (status >= 0) {
     for (int32_t& block : part) block -= static_cast<int32_t>(options.numbering);
@@ -300,20 +262,11 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
     }
     cut = result.cut;
   }
-  log.write(graph, k, how, status >= 0 ? &result : nullptr, status_of(status));
+  log_call(log, graph, k, how, status >= 0 ? &result : nullptr, status_of(status));
   return status_of(status);
 }
 
-// Runs `work` and turns exceptions into codes.
-template <class Work> int guarded(Work work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return kMemory;
-  } catch (...) {
-    return kError;
-  }
-}
+template <class Work> int guarded(Work work) { return hopbytes::guarded(work, kMemory, kError); }
 
 bool complete(const Graph& graph, const Blocks& blocks) {
   if (!graph.n || !graph.rows || !blocks.count || *graph.n < 0 || *blocks.count < 1) return false;
@@ -324,7 +277,7 @@ bool complete(const Graph& graph, const Blocks& blocks) {
 using Original = std::function<int()>;
 
 int refused(const Log& log, const Blocks& blocks) {
-  log.write({}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
+  log_call(log, {}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
   return kInput;
 }
 
@@ -340,7 +293,7 @@ int divide(const Graph& graph, const Blocks& blocks, const Options& options, con
     status = partition(graph, blocks, options, log, part, cut);
   if (status == 0) {
     status = original();
-    log.write(graph, *blocks.count, "passed_on", nullptr, status);
+    log_call(log, graph, *blocks.count, "passed_on", nullptr, status);
   } else if (status == kOk) {
     write(part, cut);
   }
@@ -349,7 +302,7 @@ int divide(const Graph& graph, const Blocks& blocks, const Options& options, con
 
 int part_graph(const char* name, bool k_way, const Graph& graph, const Blocks& blocks, const Index* given,
                Index* edge_cut, Index* out, const Original& original) {
-  if (inside_metis) return original();
+  if (inside_original) return original();
   return guarded([&] {
     const Log log(name);
     const Options options(given, k_way);
@@ -482,7 +435,7 @@ std::vector<int32_t> induced(const Lists& back, const std::vector<int32_t>& part
 int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index* loads, const Index* common,
               const Blocks& blocks, const Index* given, Index* edge_cut, Index* element_block,
               Index* node_block, const Original& original) {
-  if (inside_metis) return original();
+  if (inside_original) return original();
   return guarded([&] {
     const Log log(name);
     const Options options(given, !(given && given[0] == 0));
@@ -526,7 +479,6 @@ int mesh_graph(const Mesh& mesh, const Index* numbering, Index** rows, Index** t
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default"))) int
 // METIS has names for four Fortran compilers.
 // NOLINTBEGIN(bugprone-macro-parentheses): names cannot be enclosed.
 #define FORTRAN(lower, upper, name)                                                                      \
@@ -535,9 +487,9 @@ int mesh_graph(const Mesh& mesh, const Index* numbering, Index** rows, Index** t
 // NOLINTEND(bugprone-macro-parentheses)
 
 #define PART_GRAPH(name, k_way)                                                                          \
-  EXPORT name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,     \
-              Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,      \
-              Index* part) {                                                                             \
+  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes, \
+                  Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,  \
+                  Index* part) {                                                                         \
     const auto original = [&] {                                                                          \
       return pass_on(#name, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances, \
                      options, cut, part);                                                                \
@@ -548,9 +500,9 @@ int mesh_graph(const Mesh& mesh, const Index* numbering, Index** rows, Index** t
 PART_GRAPH(METIS_PartGraphKway, true)
 PART_GRAPH(METIS_PartGraphRecursive, false)
 
-EXPORT METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                          Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
-                          Index* element_block, Index* node_block) {
+EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
+                              Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
+                              Index* element_block, Index* node_block) {
   const auto original = [&] {
     return pass_on("METIS_PartMeshDual", elements, nodes, start, item, loads, sizes, common, k, shares,
                    options, cut, element_block, node_block);
@@ -559,9 +511,9 @@ EXPORT METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* it
                    {k, shares, nullptr}, options, cut, element_block, node_block, original);
 }
 
-EXPORT METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                           Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
-                           Index* element_block, Index* node_block) {
+EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
+                               Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
+                               Index* element_block, Index* node_block) {
   const auto original = [&] {
     return pass_on("METIS_PartMeshNodal", elements, nodes, start, item, loads, sizes, k, shares, options, cut,
                    element_block, node_block);
@@ -570,50 +522,54 @@ EXPORT METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* i
                    {k, shares, nullptr}, options, cut, element_block, node_block, original);
 }
 
-EXPORT METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
-                        Index* numbering, Index** rows, Index** targets) {
+EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
+                            Index* numbering, Index** rows, Index** targets) {
   if (!common) return kInput;
   return mesh_graph({elements, nodes, start, item}, numbering, rows, targets, [&](const Lists& nodes_of) {
     return rows_of_elements(nodes_of, *nodes, *common, *numbering);
   });
 }
 
-EXPORT METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
-                         Index** rows, Index** targets) {
+EXPORT int METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
+                             Index** rows, Index** targets) {
   return mesh_graph({elements, nodes, start, item}, numbering, rows, targets,
                     [&](const Lists& nodes_of) { return rows_of_nodes(nodes_of, *nodes, *numbering); });
 }
 
-EXPORT METIS_SetDefaultOptions(Index* options) {
+EXPORT int METIS_SetDefaultOptions(Index* options) {
   if (!options) return kInput;
   std::fill(options, options + kOptions, Index{-1});
   return kOk;
 }
 
-EXPORT METIS_Free(void* pointer) {
+EXPORT int METIS_Free(void* pointer) {
   std::free(pointer);
   return kOk;
 }
 
-EXPORT METIS_NodeND(Index* n, Index* rows, Index* targets, Index* loads, Index* options, Index* order,
-                    Index* inverse) {
+EXPORT int METIS_NodeND(Index* n, Index* rows, Index* targets, Index* loads, Index* options, Index* order,
+                        Index* inverse) {
   return pass_on("METIS_NodeND", n, rows, targets, loads, options, order, inverse);
 }
 
-EXPORT METIS_NodeNDP(Index n, Index* rows, Index* targets, Index* loads, Index parts, Index* options,
-                     Index* order, Index* inverse, Index* sizes) {
+EXPORT int METIS_NodeNDP(Index n, Index* rows, Index* targets, Index* loads, Index parts, Index* options,
+                         Index* order, Index* inverse, Index* sizes) {
   return pass_on("METIS_NodeNDP", n, rows, targets, loads, parts, options, order, inverse, sizes);
 }
 
-EXPORT METIS_ComputeVertexSeparator(Index* n, Index* rows, Index* targets, Index* loads, Index* options,
-                                    Index* size, Index* part) {
+EXPORT int METIS_ComputeVertexSeparator(Index* n, Index* rows, Index* targets, Index* loads, Index* options,
+                                        Index* size, Index* part) {
   return pass_on("METIS_ComputeVertexSeparator", n, rows, targets, loads, options, size, part);
 }
 
-EXPORT METIS_NodeRefine(Index n, Index* rows, Index* loads, Index* targets, Index* part, Index* marker,
-                        Real factor) {
+EXPORT int METIS_NodeRefine(Index n, Index* rows, Index* loads, Index* targets, Index* part, Index* marker,
+                            Real factor) {
   return pass_on("METIS_NodeRefine", n, rows, loads, targets, part, marker, factor);
 }
+
+// For hopbytes_mpi.c, whatever other METIS the program has.
+extern "C" __attribute__((visibility("default"),
+                          alias("METIS_PartGraphKway"))) decltype(METIS_PartGraphKway) hopbytes_metis_part;
 
 FORTRAN(metis_partgraphkway, METIS_PARTGRAPHKWAY, METIS_PartGraphKway)
 FORTRAN(metis_partgraphrecursive, METIS_PARTGRAPHRECURSIVE, METIS_PartGraphRecursive)

@@ -171,10 +171,7 @@ def hottest_link_refine(
 
 
 def route_classes(routing: Routing, capacities: Int64, control: RunControl = DEFAULT_CONTROL) -> Int32:
-    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes.
-
-    O(P^2) routes are compared. If `control` ends the call early, every place has its own number.
-    """
+    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes."""
     flag, classes = control.flag(), np.empty(len(capacities), np.int32)
     interruptible(
         lambda: compiled.route_classes(routing, capacities, (flag, None), classes),

@@ -58,6 +58,8 @@ class Effort:
         One entry per improvement of the best mapping: seconds since `began`, scanned edges, its J.
     began : float
         ``time.monotonic()`` value when the call began.
+    notices : list of str
+        What the user should know about how a mapper ran; they join those of the mapping.
 
     Notes
     -----
@@ -78,6 +80,7 @@ class Effort:
     cancel: Int32 | None = None
     history: list[tuple[float, int, int]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
+    notices: list[str] = field(default_factory=list)
 
     def note(self, cost: int) -> None:
         """Add a value of J to `history` if it is lower than all earlier ones."""

@@ -127,7 +127,7 @@ class CongestionSettings:
     #: initial threshold, in thousandths of a group's average share of the objective; it falls to 0
     threshold: int
     hop_percent: int | None  # percentage by which hop-bytes may exceed those of the start; None: no limit
-    #: percentage of evaluations in which several groups move at once (``core/routing/set_moves.hpp``).
+    #: percentage of evaluations in which several groups move at once (``SetMoves`` in congestion_search.hpp).
     set_percent: int = 0
 
 

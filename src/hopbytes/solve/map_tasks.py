@@ -233,7 +233,7 @@ def run_report(
     timed = {} if weight != "time" else _time_report(graph, task, pe, form)
     loads = group_sums(result.pe, problem.graph.loads, problem.where.k)
     notices = [*_scale_notice(graph, weight), *problem.notices, *result.notices]
-    notices += [*_uneven_notice(task, pe), *_fallback_notice(effort)]
+    notices += [*_uneven_notice(task, pe), *_fallback_notice(effort), *dict.fromkeys(effort.notices)]
     effort.note(cost)
     moved = {}
     if task.constraints.initial is not None:

@@ -18,7 +18,8 @@
 namespace hopbytes {
 
 // Partitions from other sources that compete with those of the engine: a row-major array of partitions of n
-// vertices. A negative entry of the first vertex of a group means that the row has no partition of that group.
+// vertices. A negative entry of the first vertex of a group means that the row has no partition of that
+// group.
 struct CandidateRows {
   std::span<const int32_t> entries;
   size_t n = 0;

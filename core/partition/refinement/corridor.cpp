@@ -56,8 +56,8 @@ std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, 
 }
 
 // Labels the vertices on the boundary and their neighbours with the number of the region they will join.
-// Returns the number of regions. Where many of them have neighbours in other parts (surfaces in space, irregular
-// graphs), larger parts are tried.
+// Returns the number of regions. Where many of them have neighbours in other parts (surfaces in space,
+// irregular graphs), larger parts are tried.
 int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
                          int64_t boundary_of_region, Team& team) {
   band_ = boundary;
@@ -88,8 +88,8 @@ void Corridor::find_band(int32_t a, int32_t b, Team& team) {
     }
 }
 
-// Cuts the band into about `count` parts of the same size, unless more than a small share of the vertices have
-// neighbours in other parts.
+// Cuts the band into about `count` parts of the same size, unless more than a small share of the vertices
+// have neighbours in other parts.
 Corridor::Parts Corridor::cut_into_parts(int64_t count) {
   for (const int32_t v : band_) label_[v] = kUnassigned;
   const int64_t most = (std::ssize(band_) + count - 1) / count;

@@ -1,5 +1,5 @@
-// The moves of one search as a difference from a partition, which stays as it is, so that several searches can
-// run at the same time.
+// The moves of one search as a difference from a partition, which stays as it is, so that several searches
+// can run at the same time.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -53,8 +53,8 @@ template <class W> class DeltaPartition {
       const size_t at = slot_of(u);
       int32_t j = slots_[at].item;
       if (slots_[at].vertex != u) {
-        // A vertex is touched here before the first of its neighbours moves, since the row of a vertex that is
-        // touched speaks of the state before all moves.
+        // A vertex is touched here before the first of its neighbours moves, since the row of a vertex that
+        // is touched speaks of the state before all moves.
         if ((*locked_)[u] || g.degree(u) > kHubDegree) continue;
         j = touch_first(u, at);
       }

@@ -150,6 +150,15 @@ def test_heavy_tasks_are_told():
         hb.map_arrays(*RING, "core:2", loads=[20, 2, 2, 2])
 
 
+def test_graphs_with_hubs_are_mapped_by_the_cpu():
+    star = hb.CommGraph.from_edges(np.zeros(2000, int), np.arange(1, 2001), undirected=True)
+    with pytest.warns(hb.HopbytesWarning, match="mapped by the CPU: a task has 2,000 neighbours"):
+        found = hb.map_arrays(*arrays(star), MACHINE)
+    assert found.largest_load <= found.bound
+    told = hb.map_tasks(star, MACHINE, "device_rounds:fewest=100,per_pe=10", partition=True)
+    assert any("2,000 neighbours" in notice for notice in told.info["notices"])
+
+
 def test_presets_run_on_a_device(stand_in, monkeypatch):
     graph = grid(40)
     cpu = hb.map_tasks(graph, MACHINE, "device_rounds:fewest=100,per_pe=10", seed=2)

@@ -225,7 +225,7 @@ def test_what_is_missing_is_one_line(tmp_path, monkeypatch):
     stand_in = StandIn(tmp_path)
     stand_in.cuda.runtime.getDeviceCount = lambda: 1 // 0
     monkeypatch.setitem(sys.modules, "cupy", stand_in)
-    with pytest.raises(UnsupportedError, match="by zero, expected a GPU and its driver"):
+    with pytest.raises(UnsupportedError, match="by zero, expected a GPU, its driver and NVRTC"):
         chosen("cuda")
     with pytest.raises(UnsupportedError, match="device 'gpu', expected one of cpu, cuda, auto"):
         chosen("gpu")

@@ -23,8 +23,8 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: PEs of a network whose distances fit in a table on the device (64 bits each: 512 MiB).
 MOST_IN_TABLE = 2**13
-#: Neighbours of a hub, also over the mean of all tasks. The CPU maps graphs with hubs: one thread of a GPU would
-#: look at all of them, and what keeps the cost of such graphs low is not among the rounds.
+#: Neighbours of a hub, also over the mean of all tasks. The CPU maps graphs with hubs: one thread of a GPU
+#: would look at all of them, and what keeps the cost of such graphs low is not among the rounds.
 HUB, HUB_OVER_MEAN = 512, 30
 
 

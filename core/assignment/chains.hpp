@@ -6,11 +6,10 @@
 // `fruitless_exchanges` exchanges without a new best the chain ends, and the search returns to the best state
 // of the chain. The candidate partners of a task are the tasks in the innermost units of its neighbours.
 #pragma once
+#include <compare>
 #include <queue>
 
 #include "assignment/cells.hpp"
-#include "graph/csr.hpp"
-#include "assignment/exchange.hpp"
 #include "assignment/pair_search.hpp"
 
 namespace hopbytes {
@@ -18,7 +17,7 @@ namespace hopbytes {
 template <class W, class D> class ChainSearch {
  public:
   // Scans about `budget` edges and stops then.
-  ChainSearch(Exchange<W, D>& exchange, std::span<const int32_t> pe, int64_t k, int64_t fruitless_exchanges,
+  ChainSearch(Exchange<W, D>& exchange, In<int32_t> pe, int64_t k, int64_t fruitless_exchanges,
               int64_t budget, const Control& control, PairCounts& counts)
       : exchange_(exchange),
         g_(exchange.graph()),
@@ -54,10 +53,7 @@ template <class W, class D> class ChainSearch {
   struct Offer {
     int64_t change = 0;
     int32_t task = -1, partner = -1;
-    bool operator>(const Offer& other) const {
-      return std::tie(change, task, partner) > std::tie(other.change, other.task, other.partner);
-    }
-    bool operator==(const Offer&) const = default;
+    auto operator<=>(const Offer&) const = default;
   };
 
   bool may_continue() const { return counts_.scanned_edges < budget_ && !control_.should_stop(); }
@@ -110,8 +106,7 @@ template <class W, class D> class ChainSearch {
     counts_.scanned_edges += g_.degree(u) + g_.degree(v);
   }
 
-  // Queues the cheapest exchange of u. Of equally cheap exchanges it takes the partner with the smallest
-  // number.
+  // Queues the cheapest exchange of u, of equally cheap ones that with the smallest partner.
   void offer(int32_t u) {
     if (locked_[u] == chain_number_ || counts_.scanned_edges >= budget_) return;
     Offer best{0, u, -1};

@@ -1,14 +1,9 @@
-// Exchanges of two tasks: the change of the cost, whether an exchange is permitted, and the cached costs that
-// make both cheap to ask.
+// Exchanges of two tasks: what they change, whether they are permitted, and the costs that make both cheap.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <vector>
-
+#include "graph/csr.hpp"
 #include "graph/distance.hpp"
 #include "graph/graph.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
@@ -35,7 +30,7 @@ template <class W, class D> class Exchange {
  public:
   using Place = decltype(place_of(std::declval<const D&>(), int32_t{}));
 
-  Exchange(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity, std::span<int32_t> pe)
+  Exchange(const Graph<W>& graph, const D& distance, In<int64_t> capacity, Out<int32_t> pe)
       : g_(graph),
         distance_(distance),
         capacity_(capacity),
@@ -55,8 +50,8 @@ template <class W, class D> class Exchange {
       if (!g_.linear_cost) farthest_alike_ = single ? distance.bit_cost[1] : 0;
   }
 
-  // The same mapping in another array.
-  Exchange(const Exchange& other, std::span<int32_t> pe) : Exchange(other) {
+  // From now on the mapping is in another array, which becomes a copy of it.
+  void continue_in(Out<int32_t> pe) {
     std::copy(pe_.begin(), pe_.end(), pe.begin());
     pe_ = pe;
   }
@@ -64,7 +59,7 @@ template <class W, class D> class Exchange {
   const Graph<W>& graph() const { return g_; }
   const D& distance() const { return distance_; }
   int32_t pe(int32_t v) const { return pe_[v]; }
-  std::span<const int32_t> pes() const { return pe_; }
+  In<int32_t> pes() const { return pe_; }
   Place place(int32_t v) const { return place_[v]; }
   int64_t share(int32_t v) const { return share_[v]; }
   // Up to this distance two PEs are equally far from all others, so that an exchange changes nothing: these
@@ -123,6 +118,8 @@ template <class W, class D> class Exchange {
     std::swap(pe_[u], pe_[v]);
     share_[u] += assignment_cost(u, pe_[u]);
     share_[v] += assignment_cost(v, pe_[v]);
+    for ([[maybe_unused]] const int32_t w : {u, v})
+      HOPBYTES_CHECK(share_[w] == cost_at(w, place_[w]) + assignment_cost(w, pe_[w]));
   }
 
  private:
@@ -148,8 +145,8 @@ template <class W, class D> class Exchange {
 
   const Graph<W>& g_;
   const D distance_;
-  std::span<const int64_t> capacity_;
-  std::span<int32_t> pe_;
+  In<int64_t> capacity_;
+  Out<int32_t> pe_;
   std::vector<Place> place_;
   std::vector<int64_t> share_, held_;
   int64_t farthest_alike_ = -1;

@@ -1,17 +1,7 @@
-// A mapping that is searched by exchanges: what an exchange changes, which tasks are worth one, and the work
-// that is left.
+// A mapping searched by exchanges: what one changes, which tasks are worth one, and the work left.
 #pragma once
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <numeric>
-#include <utility>
-#include <vector>
-
-#include "assignment/cells.hpp"
 #include "assignment/exchange.hpp"
 #include "assignment/unit_weights.hpp"
-#include "graph/graph.hpp"
 
 namespace hopbytes {
 
@@ -28,6 +18,19 @@ struct SwapOptions {
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
 };
 
+struct SearchCounts {
+  // `work` counts all edges of evaluated tasks, scanned or not: efforts are limited by it.
+  int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
+  // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
+  // communicate in different amounts, which offers small gains for many minutes.
+  int64_t work_left = 0;
+
+  void add(const SearchCounts& more) {
+    evaluations += more.evaluations, swaps += more.swaps;
+    work += more.work, scanned += more.scanned, work_left -= more.work;
+  }
+};
+
 // What searches share that start from mappings with the same number of tasks on every PE.
 template <class D> struct SwapBasis {
   CellsOf<D> cells;
@@ -39,28 +42,19 @@ template <class W, class D> class SwapState {
   using Cells = CellsOf<D>;
 
   // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
-  SwapState(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-            std::span<int32_t> pe, const SwapOptions& options, const Control& control,
-            std::shared_ptr<const SwapBasis<D>> basis)
+  SwapState(const Graph<W>& graph, const D& distance, In<int64_t> capacity, Out<int32_t> pe,
+            const SwapOptions& options, const Control& control, std::shared_ptr<const SwapBasis<D>> basis)
       : g_(graph),
         hub_degree_(options.hub_degree),
         exchange_(graph, distance, capacity, pe),
         slots_(pe, static_cast<int64_t>(capacity.size())),
         basis_(basis ? std::move(basis)
                      : new_basis(distance, static_cast<int64_t>(capacity.size()), options.reach, control)),
-        counts_{0, 0, 0, std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
+        counts_{.work_left = std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
 
   // The same state with the mapping in another array.
-  SwapState(const SwapState& other, std::span<int32_t> pe)
-      : g_(other.g_),
-        hub_degree_(other.hub_degree_),
-        exchange_(other.exchange_, pe),
-        slots_(other.slots_),
-        basis_(other.basis_),
-        unit_weights_(other.unit_weights_),
-        keeps_unit_weights_(other.keeps_unit_weights_),
-        counts_(other.counts_) {}
-  SwapState(const SwapState&) = delete;
+  SwapState(const SwapState& other, Out<int32_t> pe) : SwapState(other) { exchange_.continue_in(pe); }
+  SwapState(SwapState&&) = default;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
@@ -93,19 +87,9 @@ template <class W, class D> class SwapState {
                            linear_cost.rest[v], [](int64_t a, int64_t b) { return std::min(a, b); });
   }
 
-  struct Counts {
-    // `work` are the edges of all tasks that were evaluated, by which efforts are limited, so that results do
-    // not depend on how many of them had to be scanned.
-    int64_t evaluations = 0, work = 0, scanned = 0;
-    // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
-    // communicate in different amounts, which offers small gains for many minutes.
-    int64_t work_left = 0;
-  };
-  const Counts& counts() const { return counts_; }
-  void set_counts(const Counts& counts) { counts_ = counts; }
-  int64_t evaluations() const { return counts_.evaluations; }
-  int64_t work() const { return counts_.work; }
-  int64_t scanned_edges() const { return counts_.scanned; }
+  const SearchCounts& counts() const { return counts_; }
+  void set_counts(const SearchCounts& counts) { counts_ = counts; }
+  void count_swap() { ++counts_.swaps; }
   bool work_is_left() const { return counts_.work_left > 0; }
   void count_work(int64_t arcs, int64_t scanned) {
     counts_.work += arcs, counts_.work_left -= arcs, counts_.scanned += scanned;
@@ -138,17 +122,18 @@ template <class W, class D> class SwapState {
     log_.clear();
   }
   // What was noted and has not been undone.
-  std::span<const std::pair<int32_t, int32_t>> log() const { return log_; }
+  In<std::pair<int32_t, int32_t>> log() const { return log_; }
 
   // Puts tasks into the given slots, in turn.
-  void follow(std::span<const std::pair<int32_t, int32_t>> moved) {
+  void follow(In<std::pair<int32_t, int32_t>> moved) {
     for (const auto& [task, slot] : moved)
       if (const int32_t there = slots_.task(slot); there != task) exchange(task, there);
   }
 
  private:
-  // The lower bound of a task is the cost with its heaviest neighbours at the nearest PEs. It is lower for
-  // the remaining tasks if the control stops the computation.
+  SwapState(const SwapState&) = default;
+
+  // The cost of every task with its heaviest neighbours at the nearest PEs; lower if the control stops it.
   std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
                                                 const Control& control) const {
     auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
@@ -176,7 +161,7 @@ template <class W, class D> class SwapState {
   bool keeps_unit_weights_ = false;
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
-  Counts counts_;
+  SearchCounts counts_;
 };
 
 }  // namespace hopbytes

@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "arrays.hpp"
-#include "checked.hpp"
-#include "util/team.hpp"
+#include "graph/checked.hpp"
 
 using namespace hopbytes;
 

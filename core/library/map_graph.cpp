@@ -1,21 +1,17 @@
 // The C library: checks what it is given, calls the driver of the core and verifies what it returns.
-#include "library/hopbytes.h"
 
-#include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
-#include <limits>
-#include <mutex>
 #include <new>
 #include <thread>
 
 #include "graph/cost.hpp"
-#include "library/checked_graph.hpp"
+#include "graph/csr_build.hpp"
 #include "library/keep_bounds.hpp"
-#include "library/load_bounds.hpp"
-#include "library/tree_machine.hpp"
 #include "partition/deep_multisection.hpp"
+#include "partition/groups.hpp"
+#include "partition/score.hpp"
+#include "util/rng.hpp"
 #include "util/team.hpp"
 
 namespace hopbytes {
@@ -57,6 +53,7 @@ void check_options(const hopbytes_options& options, int64_t n, int32_t base) {
   require(options.imbalance >= 0 && options.imbalance <= 7, HOPBYTES_BAD_OPTION);
   require(options.threads >= 1 && options.threads <= 1024, HOPBYTES_BAD_OPTION);
   require(options.time_limit >= 0, HOPBYTES_BAD_OPTION);
+  require(options.effort >= -1 && options.effort <= 1, HOPBYTES_BAD_OPTION);
   require(options.k >= 0, HOPBYTES_BAD_MACHINE);
   for (int64_t v = 0; options.fixed && v < n; ++v) require(options.fixed[v] < base, HOPBYTES_UNSUPPORTED);
 }
@@ -81,20 +78,30 @@ std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
   return capacity;
 }
 
+// Divides the whole graph level after level of the machine.
 template <class W>
-void search(const CheckedGraph& given, const std::vector<int64_t>& load,
-            const std::vector<MachineLevel>& levels, uint64_t seed, const Control& control,
-            std::vector<int32_t>& part) {
-  const std::vector<W> weight(given.weight.begin(), given.weight.end());
-  Graph<W> graph;
-  graph.n = given.n();
-  graph.start = given.start.data();
-  graph.adj = given.target.data();
-  if (!weight.empty()) graph.weight = Weights<W>(weight.data());
-  if (!load.empty()) graph.load = Weights<int64_t>(load.data());
-  graph.sum_loads();
-  graph.uneven = weights_uneven(graph);
-  deep_multisection(graph, levels, DeepContext{}, seed, control, part);
+void multisection(const Graph<W>& graph, const std::vector<MachineLevel>& levels, uint64_t seed,
+                  const Control& control, std::vector<int32_t>& part) {
+  std::vector<int32_t> group(graph.n, 0), child(graph.n);
+  for (size_t depth = 0; depth < levels.size(); ++depth) {
+    const MachineLevel& level = levels[depth];
+    const std::vector<int64_t> bounds =
+        level.max_loads(block_loads(graph, level.groups(), group.data(), control.team()));
+    std::vector<uint64_t> seeds(level.groups());
+    for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed, 1 + depth), i);
+    GroupSettings settings;
+    settings.context.initial = depth == 0 ? InitialContext{4, 0, 60, 4, 2} : InitialContext{2, 0, 60, 2, 0};
+    settings.context.refinement.fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25};
+    if (depth == 0) settings.context.refinement.flow.rounds = 2;  // most of the cost is decided here
+    std::vector<int64_t> cut(level.groups());
+    partition_many<W>(graph, group, level.first_child, bounds, seeds, {}, settings, control, child, cut);
+    for (int64_t v = 0; v < graph.n; ++v)
+      group[v] = static_cast<int32_t>(level.first_child[group[v]]) + child[v];
+  }
+  const std::vector<int32_t>& leaf_of_pe = levels.back().child_of_pe;
+  std::vector<int32_t> pe_of_leaf(leaf_of_pe.size());
+  for (size_t i = 0; i < leaf_of_pe.size(); ++i) pe_of_leaf[leaf_of_pe[i]] = static_cast<int32_t>(i);
+  for (int64_t v = 0; v < graph.n; ++v) part[v] = pe_of_leaf[group[v]];
 }
 
 void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
@@ -108,9 +115,14 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
   int32_t flag = 0;
   const TimeLimit limit(options.time_limit, flag);
   const Control control = Control(&flag).with_team(team);
-  if (graph.total_weight <= std::numeric_limits<int32_t>::max())
-    search<int32_t>(graph, bounds.load, levels, options.seed, control, part);
-  else search<int64_t>(graph, bounds.load, levels, options.seed, control, part);
+  const auto find = [&]<class W>(const Graph<W>& view) {
+    if (options.effort > 0) return multisection(view, levels, options.seed, control, part);
+    DeepContext context;
+    if (options.effort < 0) context.per_child = 100, context.refinement.flow.rounds = 1;
+    deep_multisection(view, levels, context, options.seed, control, part);
+  };
+  if (fits_32_bits(graph.csr(), team)) find(graph_view<int32_t>(graph.csr(), bounds.load, team));
+  else find(graph_view<int64_t>(graph.csr(), bounds.load, team));
 }
 
 // Returns the largest load of a block over its share, less 1.
@@ -181,7 +193,7 @@ int map(const hopbytes_graph& given, const hopbytes_options& options, int32_t* o
 extern "C" {
 
 void hopbytes_default_options(hopbytes_options* options) {
-  if (options) *options = hopbytes_options{0, nullptr, nullptr, 0.03, 0, 1, 0, nullptr};
+  if (options) *options = hopbytes_options{0, nullptr, nullptr, 0.03, 0, 1, 0, nullptr, 0};
 }
 
 int hopbytes_map(const hopbytes_graph* graph, const hopbytes_options* options, int32_t* part,
@@ -199,38 +211,25 @@ int hopbytes_map(const hopbytes_graph* graph, const hopbytes_options* options, i
 }
 
 const char* hopbytes_message(int status) {
-  switch (status) {
-    case HOPBYTES_OK:
-      return "blocks were written";
-    case HOPBYTES_OVERLOADED:
-      return "blocks were written, but no way was found to keep the bound of each";
-    case HOPBYTES_NULL:
-      return "a pointer that is needed is null";
-    case HOPBYTES_BAD_SIZE:
-      return "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base";
-    case HOPBYTES_BAD_INDEX:
-      return "a target is no vertex, expected base to base + n - 1";
-    case HOPBYTES_BAD_WEIGHT:
-      return "a weight or a load is negative, expected integers >= 0";
-    case HOPBYTES_ASYMMETRIC:
-      return "the graph is asymmetric, expected both directions of every edge with one weight";
-    case HOPBYTES_TOO_LARGE:
-      return "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62";
-    case HOPBYTES_BAD_MACHINE:
-      return "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs";
-    case HOPBYTES_BAD_OPTION:
-      return "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 "
-             "or 64 bits, "
-             "base 0 or 1";
-    case HOPBYTES_UNSUPPORTED:
-      return "vertices cannot be fixed to blocks";
-    case HOPBYTES_NO_MEMORY:
-      return "not enough memory";
-    case HOPBYTES_INTERNAL:
-      return "internal error of hopbytes; please report this";
-    default:
-      return "unknown status";
-  }
+  // From 1 downwards.
+  static constexpr const char* messages[] = {
+      "blocks were written, but no way was found to keep the bound of each",
+      "blocks were written",
+      "a pointer that is needed is null",
+      "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base",
+      "a target is no vertex, expected base to base + n - 1",
+      "a weight or a load is negative, expected integers >= 0",
+      "the graph is asymmetric, expected both directions of every edge with one weight",
+      "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62",
+      "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs",
+      "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 or 64 "
+      "bits, base 0 or 1",
+      "vertices cannot be fixed to blocks",
+      "not enough memory",
+      "internal error of hopbytes; please report this"};
+  static_assert(std::size(messages) == HOPBYTES_OVERLOADED - HOPBYTES_INTERNAL + 1);
+  const bool known = status <= HOPBYTES_OVERLOADED && status >= HOPBYTES_INTERNAL;
+  return known ? messages[HOPBYTES_OVERLOADED - status] : "unknown status";
 }
 
 const char* hopbytes_version(void) { return HOPBYTES_VERSION; }

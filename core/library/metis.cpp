@@ -1,25 +1,23 @@
 // The entry points of METIS 5 over the C library. Compiled once for each width of METIS' integers
 // (IDXTYPEWIDTH) and real numbers (REALTYPEWIDTH). What is not done here goes to the METIS that is loaded
 // behind, or ends with an error.
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "library/hopbytes.h"
+#include "library/names.hpp"
 
 namespace {
+
+using hopbytes::call_original;
+using hopbytes::inside_original;
+using hopbytes::Log;
 
 #if IDXTYPEWIDTH == 64
 using Index = int64_t;
@@ -36,8 +34,7 @@ enum Status { kOk = 1, kInput = -2, kMemory = -3, kError = -4 };
 
 constexpr int kOptions = 40;
 
-// Positions in METIS' array of options, which differ between its versions: HOPBYTES_METIS=5.2 selects the
-// later ones.
+// Positions in METIS' options, which differ between versions: HOPBYTES_METIS=5.2 selects the later ones.
 struct Positions {
   int type, objective, seed, least_connections, connected, allowance, numbering;
 };
@@ -71,7 +68,8 @@ struct Options {
 };
 
 struct Graph {
-  const Index *n, *constraints, *rows, *targets, *loads, *sizes, *weights;
+  const Index *n = nullptr, *constraints = nullptr, *rows = nullptr, *targets = nullptr, *loads = nullptr,
+              *weights = nullptr;
 };
 
 struct Blocks {
@@ -79,49 +77,12 @@ struct Blocks {
   const Real *shares, *allowances;
 };
 
-// One line in the file that HOPBYTES_LOG names, written in one piece.
-class Log {
- public:
-  explicit Log(const char* function) : function_(function), began_(std::chrono::steady_clock::now()) {}
-  void write(const Graph& graph, int64_t k, const char* how, const hopbytes_result* result,
-             int status) const {
-    const char* path = std::getenv("HOPBYTES_LOG");
-    if (!path || !*path) return;
-    const bool sized = graph.n && graph.rows && *graph.n >= 0;
-    const long long n = sized ? *graph.n : -1, edges = sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began_;
-    char line[400];
-    int length = std::snprintf(line, sizeof line, "%s n=%lld m=%lld k=%lld %s", function_, n, edges,
-                               static_cast<long long>(k), how);
-    if (result)
-      length += std::snprintf(line + length, sizeof line - length, " cut=%lld cost=%lld imbalance=%.4f",
-                              static_cast<long long>(result->cut), static_cast<long long>(result->cost),
-                              result->imbalance);
-    length += std::snprintf(line + length, sizeof line - length, " seconds=%.3f status=%d\n", seconds.count(),
-                            status);
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return;
-    [[maybe_unused]] const ssize_t written = ::write(file, line, static_cast<size_t>(length));
-    close(file);
-  }
-
- private:
-  const char* function_;
-  std::chrono::steady_clock::time_point began_;
-};
-
-// METIS calls its own entry points, which are these where the library is preloaded.
-thread_local bool inside_metis = false;
-
 // Calls the function of this name in the METIS behind this library.
 template <class... Arguments> int pass_on(const char* name, Arguments... arguments) {
   using Function = int (*)(Arguments...);
   const auto function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
   if (!function) return kError;
-  const bool before = std::exchange(inside_metis, true);
-  const int status = function(arguments...);
-  inside_metis = before;
-  return status;
+  return call_original([&] { return function(arguments...); });
 }
 
 int status_of(int status) {
@@ -226,6 +187,13 @@ class Connector {
   std::vector<int64_t> vertices_;
 };
 
+void log_call(const Log& log, const Graph& graph, int64_t k, const char* how, const hopbytes_result* result,
+              int status) {
+  const bool sized = graph.n && graph.rows && *graph.n >= 0;
+  const int64_t n = sized ? *graph.n : -1;
+  log.write(n, sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1, k, how, result, status);
+}
+
 int64_t cut_of(const Graph& graph, int64_t base, const std::vector<int32_t>& part) {
   int64_t twice = 0;
   for (int64_t v = 0; v < *graph.n; ++v)
@@ -269,17 +237,12 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
   wanted.imbalance = imbalance_of(options, blocks.allowances);
   wanted.seed = options.seed < 0 ? 0 : static_cast<uint64_t>(options.seed);
   if (!capacity.empty()) wanted.capacity = capacity.data();
-  wanted.machine = std::getenv("HOPBYTES_MACHINE");
-  if (wanted.machine && !*wanted.machine) wanted.machine = nullptr;
+  wanted.machine = hopbytes::machine_of_environment();
+  wanted.effort = hopbytes::effort(options.type == 1 ? -1 : 1);
   part.assign(*graph.n, 0);
   hopbytes_result result{};
-  int status = hopbytes_map(&given, &wanted, part.data(), &result);
-  const char* how = wanted.machine ? "on_machine" : "cut";
-  if (status == HOPBYTES_BAD_MACHINE && wanted.machine) {
-    wanted.machine = nullptr;
-    status = hopbytes_map(&given, &wanted, part.data(), &result);
-    how = "machine_does_not_fit";
-  }
+  const char* how = nullptr;
+  const int status = hopbytes::map_or_cut(given, wanted, part.data(), result, how);
   if (status == HOPBYTES_TOO_LARGE) return 0;
   if (status >= 0) {
     for (int32_t& block : part) block -= static_cast<int32_t>(options.numbering);
@@ -299,53 +262,57 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
     }
     cut = result.cut;
   }
-  log.write(graph, k, how, status >= 0 ? &result : nullptr, status_of(status));
+  log_call(log, graph, k, how, status >= 0 ? &result : nullptr, status_of(status));
   return status_of(status);
 }
 
-// Runs `work` and turns exceptions into codes.
-template <class Work> int guarded(Work work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return kMemory;
-  } catch (...) {
-    return kError;
-  }
-}
+template <class Work> int guarded(Work work) { return hopbytes::guarded(work, kMemory, kError); }
 
 bool complete(const Graph& graph, const Blocks& blocks) {
   if (!graph.n || !graph.rows || !blocks.count || *graph.n < 0 || *blocks.count < 1) return false;
   return graph.targets || graph.rows[*graph.n] == graph.rows[0];
 }
 
+// Calls METIS' own function with the arguments of this call.
+using Original = std::function<int()>;
+
+int refused(const Log& log, const Blocks& blocks) {
+  log_call(log, {}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
+  return kInput;
+}
+
+// Divides a graph and calls write(part, cut), or has METIS do it if this library does not do what is asked.
+template <class Write>
+int divide(const Graph& graph, const Blocks& blocks, const Options& options, const Log& log,
+           const Original& original, Write write) {
+  std::vector<int32_t> part;
+  int64_t cut = 0;
+  int status = 0;
+  if (*graph.constraints == 1 && options.objective == 0 && !options.least_connections &&
+      *blocks.count <= std::numeric_limits<int32_t>::max())
+    status = partition(graph, blocks, options, log, part, cut);
+  if (status == 0) {
+    status = original();
+    log_call(log, graph, *blocks.count, "passed_on", nullptr, status);
+  } else if (status == kOk) {
+    write(part, cut);
+  }
+  return status;
+}
+
 int part_graph(const char* name, bool k_way, const Graph& graph, const Blocks& blocks, const Index* given,
-               Index* edge_cut, Index* out, int (*original)(const char*, void*), void* arguments) {
-  if (inside_metis) return original(name, arguments);
+               Index* edge_cut, Index* out, const Original& original) {
+  if (inside_original) return original();
   return guarded([&] {
     const Log log(name);
     const Options options(given, k_way);
-    const bool several = graph.constraints && *graph.constraints > 1;
     if (!complete(graph, blocks) || !graph.constraints || *graph.constraints < 1 || !edge_cut || !out ||
-        !options.valid() || (blocks.allowances && !several && !(blocks.allowances[0] > 1))) {
-      log.write({}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
-      return static_cast<int>(kInput);
-    }
-    std::vector<int32_t> part;
-    int64_t cut = 0;
-    int status = 0;
-    if (!several && options.objective == 0 && !options.least_connections &&
-        *blocks.count <= std::numeric_limits<int32_t>::max())
-      status = partition(graph, blocks, options, log, part, cut);
-    if (status == 0) {
-      status = original(name, arguments);
-      log.write(graph, *blocks.count, "passed_on", nullptr, status);
-      return status;
-    }
-    if (status != kOk) return status;
-    for (int64_t v = 0; v < *graph.n; ++v) out[v] = static_cast<Index>(part[v] + options.numbering);
-    *edge_cut = static_cast<Index>(cut);
-    return status;
+        !options.valid() || (blocks.allowances && *graph.constraints == 1 && !(blocks.allowances[0] > 1)))
+      return refused(log, blocks);
+    return divide(graph, blocks, options, log, original, [&](const std::vector<int32_t>& part, int64_t cut) {
+      for (size_t v = 0; v < part.size(); ++v) out[v] = static_cast<Index>(part[v] + options.numbering);
+      *edge_cut = static_cast<Index>(cut);
+    });
   });
 }
 
@@ -358,8 +325,12 @@ struct Lists {
   int64_t size() const { return std::ssize(start) - 1; }
 };
 
-bool read_mesh(const Index* elements, const Index* nodes, const Index* start, const Index* item, int64_t base,
-               Lists& nodes_of) {
+struct Mesh {
+  const Index *elements, *nodes, *start, *item;
+};
+
+bool read_mesh(const Mesh& mesh, int64_t base, Lists& nodes_of) {
+  const auto& [elements, nodes, start, item] = mesh;
   if (!elements || !nodes || !start || *elements < 1 || *nodes < 1 || start[0] != base) return false;
   for (int64_t e = 0; e < *elements; ++e)
     if (start[e] > start[e + 1]) return false;
@@ -390,8 +361,7 @@ struct Rows {
   std::vector<Index> start{0}, target;
 };
 
-// Joins the lists that share at least `common` items, or all but one of the shorter list; with common = 0
-// those that share any.
+// Joins the lists that share at least `common` items, or all but one of the shorter list.
 Rows neighbours(const Lists& lists, const Lists& back, int64_t common, int64_t base) {
   Rows rows;
   rows.start[0] = static_cast<Index>(base);
@@ -441,8 +411,8 @@ int hand_over(const Rows& rows, Index** start, Index** target) {
   return kOk;
 }
 
-// Gives each item that the lists of several blocks share to the block of most of them, of equal ones to that
-// with the fewest items so far.
+// Gives each item to the block of most lists that hold it, of equal ones to that with the fewest items so
+// far.
 std::vector<int32_t> induced(const Lists& back, const std::vector<int32_t>& part, int64_t k) {
   std::vector<int32_t> block(back.size(), -1);
   std::vector<int64_t> items(k, 0), count(k, 0);
@@ -462,60 +432,53 @@ std::vector<int32_t> induced(const Lists& back, const std::vector<int32_t>& part
   return block;
 }
 
-struct Mesh {
-  const Index *elements, *nodes, *start, *item;
-};
-
 int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index* loads, const Index* common,
-              const Blocks& blocks, const Index* given, Index* cut_out, Index* element_block,
-              Index* node_block, int (*original)(const char*, void*), void* arguments) {
-  if (inside_metis) return original(name, arguments);
+              const Blocks& blocks, const Index* given, Index* edge_cut, Index* element_block,
+              Index* node_block, const Original& original) {
+  if (inside_original) return original();
   return guarded([&] {
     const Log log(name);
     const Options options(given, !(given && given[0] == 0));
+    const int64_t base = options.numbering;
     Lists nodes_of;
-    if (!options.valid() || !blocks.count || *blocks.count < 1 || (of_elements && !common) || !cut_out ||
-        !element_block || !node_block ||
-        !read_mesh(mesh.elements, mesh.nodes, mesh.start, mesh.item, options.numbering, nodes_of)) {
-      log.write({}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
-      return static_cast<int>(kInput);
-    }
-    const int64_t nodes = *mesh.nodes, base = options.numbering, k = *blocks.count;
-    const Rows rows =
-        of_elements ? rows_of_elements(nodes_of, nodes, *common, base) : rows_of_nodes(nodes_of, nodes, base);
+    if (!options.valid() || !blocks.count || *blocks.count < 1 || (of_elements && !common) || !edge_cut ||
+        !element_block || !node_block || !read_mesh(mesh, base, nodes_of))
+      return refused(log, blocks);
+    const Rows rows = of_elements ? rows_of_elements(nodes_of, *mesh.nodes, *common, base)
+                                  : rows_of_nodes(nodes_of, *mesh.nodes, base);
     const Index one = 1;
-    const Graph graph{of_elements ? mesh.elements : mesh.nodes,
-                      &one,
-                      rows.start.data(),
-                      rows.target.data(),
-                      loads,
-                      nullptr,
-                      nullptr};
-    std::vector<int32_t> part;
-    int64_t cut = 0;
-    int status = 0;
-    if (options.objective == 0 && !options.least_connections && k <= std::numeric_limits<int32_t>::max())
-      status = partition(graph, blocks, options, log, part, cut);
-    if (status == 0) {
-      status = original(name, arguments);
-      log.write(graph, k, "passed_on", nullptr, status);
-      return status;
-    }
-    if (status != kOk) return status;
-    const std::vector<int32_t> other = induced(of_elements ? transposed(nodes_of, nodes) : nodes_of, part, k);
-    const auto write = [&](const std::vector<int32_t>& from, Index* to) {
-      for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<Index>(from[i] + base);
-    };
-    write(part, of_elements ? element_block : node_block);
-    write(other, of_elements ? node_block : element_block);
-    *cut_out = static_cast<Index>(cut);
-    return status;
+    const Graph graph{.n = of_elements ? mesh.elements : mesh.nodes,
+                      .constraints = &one,
+                      .rows = rows.start.data(),
+                      .targets = rows.target.data(),
+                      .loads = loads};
+    return divide(graph, blocks, options, log, original, [&](const std::vector<int32_t>& part, int64_t cut) {
+      const Lists back = of_elements ? transposed(nodes_of, *mesh.nodes) : nodes_of;
+      const std::vector<int32_t> other = induced(back, part, *blocks.count);
+      const auto write = [&](const std::vector<int32_t>& from, Index* to) {
+        for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<Index>(from[i] + base);
+      };
+      write(part, of_elements ? element_block : node_block);
+      write(other, of_elements ? node_block : element_block);
+      *edge_cut = static_cast<Index>(cut);
+    });
+  });
+}
+
+// The graph of a mesh, which make(nodes_of) makes of the nodes of its elements.
+template <class Make>
+int mesh_graph(const Mesh& mesh, const Index* numbering, Index** rows, Index** targets, Make make) {
+  return guarded([&] {
+    Lists nodes_of;
+    if (!numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
+        !read_mesh(mesh, *numbering, nodes_of))
+      return static_cast<int>(kInput);
+    return hand_over(make(nodes_of), rows, targets);
   });
 }
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default"))) int
 // METIS has names for four Fortran compilers.
 // NOLINTBEGIN(bugprone-macro-parentheses): names cannot be enclosed.
 #define FORTRAN(lower, upper, name)                                                                      \
@@ -523,100 +486,90 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
       lower##__;
 // NOLINTEND(bugprone-macro-parentheses)
 
-#define PART_GRAPH(name, k_way)                                                                             \
-  EXPORT name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,        \
-              Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,         \
-              Index* part) {                                                                                \
-    auto behind = [&](const char* own) {                                                                    \
-      return pass_on(own, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances,      \
-                     options, cut, part);                                                                   \
-    };                                                                                                      \
-    return part_graph(                                                                                      \
-        #name, k_way, {n, constraints, rows, targets, loads, sizes, weights}, {k, shares, allowances},      \
-        options, cut, part,                                                                                 \
-        [](const char* own, void* call) { return (*static_cast<decltype(behind)*>(call))(own); }, &behind); \
+#define PART_GRAPH(name, k_way)                                                                          \
+  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes, \
+                  Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,  \
+                  Index* part) {                                                                         \
+    const auto original = [&] {                                                                          \
+      return pass_on(#name, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances, \
+                     options, cut, part);                                                                \
+    };                                                                                                   \
+    return part_graph(#name, k_way, {n, constraints, rows, targets, loads, weights},                     \
+                      {k, shares, allowances}, options, cut, part, original);                            \
   }
 PART_GRAPH(METIS_PartGraphKway, true)
 PART_GRAPH(METIS_PartGraphRecursive, false)
 
-EXPORT METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                          Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
-                          Index* element_block, Index* node_block) {
-  auto behind = [&](const char* own) {
-    return pass_on(own, elements, nodes, start, item, loads, sizes, common, k, shares, options, cut,
+EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
+                              Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
+                              Index* element_block, Index* node_block) {
+  const auto original = [&] {
+    return pass_on("METIS_PartMeshDual", elements, nodes, start, item, loads, sizes, common, k, shares,
+                   options, cut, element_block, node_block);
+  };
+  return part_mesh("METIS_PartMeshDual", true, {elements, nodes, start, item}, loads, common,
+                   {k, shares, nullptr}, options, cut, element_block, node_block, original);
+}
+
+EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
+                               Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
+                               Index* element_block, Index* node_block) {
+  const auto original = [&] {
+    return pass_on("METIS_PartMeshNodal", elements, nodes, start, item, loads, sizes, k, shares, options, cut,
                    element_block, node_block);
   };
-  return part_mesh(
-      "METIS_PartMeshDual", true, {elements, nodes, start, item}, loads, common, {k, shares, nullptr},
-      options, cut, element_block, node_block,
-      [](const char* own, void* call) { return (*static_cast<decltype(behind)*>(call))(own); }, &behind);
+  return part_mesh("METIS_PartMeshNodal", false, {elements, nodes, start, item}, loads, nullptr,
+                   {k, shares, nullptr}, options, cut, element_block, node_block, original);
 }
 
-EXPORT METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                           Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
-                           Index* element_block, Index* node_block) {
-  auto behind = [&](const char* own) {
-    return pass_on(own, elements, nodes, start, item, loads, sizes, k, shares, options, cut, element_block,
-                   node_block);
-  };
-  return part_mesh(
-      "METIS_PartMeshNodal", false, {elements, nodes, start, item}, loads, nullptr, {k, shares, nullptr},
-      options, cut, element_block, node_block,
-      [](const char* own, void* call) { return (*static_cast<decltype(behind)*>(call))(own); }, &behind);
-}
-
-EXPORT METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
-                        Index* numbering, Index** rows, Index** targets) {
-  return guarded([&] {
-    Lists nodes_of;
-    if (!common || !numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
-        !read_mesh(elements, nodes, start, item, *numbering, nodes_of))
-      return static_cast<int>(kInput);
-    return hand_over(rows_of_elements(nodes_of, *nodes, *common, *numbering), rows, targets);
+EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
+                            Index* numbering, Index** rows, Index** targets) {
+  if (!common) return kInput;
+  return mesh_graph({elements, nodes, start, item}, numbering, rows, targets, [&](const Lists& nodes_of) {
+    return rows_of_elements(nodes_of, *nodes, *common, *numbering);
   });
 }
 
-EXPORT METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
-                         Index** rows, Index** targets) {
-  return guarded([&] {
-    Lists nodes_of;
-    if (!numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
-        !read_mesh(elements, nodes, start, item, *numbering, nodes_of))
-      return static_cast<int>(kInput);
-    return hand_over(rows_of_nodes(nodes_of, *nodes, *numbering), rows, targets);
-  });
+EXPORT int METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
+                             Index** rows, Index** targets) {
+  return mesh_graph({elements, nodes, start, item}, numbering, rows, targets,
+                    [&](const Lists& nodes_of) { return rows_of_nodes(nodes_of, *nodes, *numbering); });
 }
 
-EXPORT METIS_SetDefaultOptions(Index* options) {
+EXPORT int METIS_SetDefaultOptions(Index* options) {
   if (!options) return kInput;
   std::fill(options, options + kOptions, Index{-1});
   return kOk;
 }
 
-EXPORT METIS_Free(void* pointer) {
+EXPORT int METIS_Free(void* pointer) {
   std::free(pointer);
   return kOk;
 }
 
-EXPORT METIS_NodeND(Index* n, Index* rows, Index* targets, Index* loads, Index* options, Index* order,
-                    Index* inverse) {
+EXPORT int METIS_NodeND(Index* n, Index* rows, Index* targets, Index* loads, Index* options, Index* order,
+                        Index* inverse) {
   return pass_on("METIS_NodeND", n, rows, targets, loads, options, order, inverse);
 }
 
-EXPORT METIS_NodeNDP(Index n, Index* rows, Index* targets, Index* loads, Index parts, Index* options,
-                     Index* order, Index* inverse, Index* sizes) {
+EXPORT int METIS_NodeNDP(Index n, Index* rows, Index* targets, Index* loads, Index parts, Index* options,
+                         Index* order, Index* inverse, Index* sizes) {
   return pass_on("METIS_NodeNDP", n, rows, targets, loads, parts, options, order, inverse, sizes);
 }
 
-EXPORT METIS_ComputeVertexSeparator(Index* n, Index* rows, Index* targets, Index* loads, Index* options,
-                                    Index* size, Index* part) {
+EXPORT int METIS_ComputeVertexSeparator(Index* n, Index* rows, Index* targets, Index* loads, Index* options,
+                                        Index* size, Index* part) {
   return pass_on("METIS_ComputeVertexSeparator", n, rows, targets, loads, options, size, part);
 }
 
-EXPORT METIS_NodeRefine(Index n, Index* rows, Index* loads, Index* targets, Index* part, Index* marker,
-                        Real factor) {
+EXPORT int METIS_NodeRefine(Index n, Index* rows, Index* loads, Index* targets, Index* part, Index* marker,
+                            Real factor) {
   return pass_on("METIS_NodeRefine", n, rows, loads, targets, part, marker, factor);
 }
+
+// For hopbytes_mpi.c, whatever other METIS the program has.
+extern "C" __attribute__((visibility("default"),
+                          alias("METIS_PartGraphKway"))) decltype(METIS_PartGraphKway) hopbytes_metis_part;
 
 FORTRAN(metis_partgraphkway, METIS_PARTGRAPHKWAY, METIS_PartGraphKway)
 FORTRAN(metis_partgraphrecursive, METIS_PARTGRAPHRECURSIVE, METIS_PartGraphRecursive)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "partition/bundles.hpp"
 #include "partition/coarsening/coarsen.hpp"
@@ -19,14 +20,29 @@ namespace hopbytes {
 
 namespace {
 
+// Whether nearly all vertices have about six neighbours, as in the boxes that programs in space decompose. The
+// least cuts of a box are planes, which are visible on fine graphs only. In plane lattices, and where
+// diagonal neighbours count as well, that hardly matters.
+bool may_be_box(const GraphShape& g) {
+  constexpr int64_t fewest = 5, most = 8;  // neighbours
+  return g.arcs() > fewest * g.n && g.arcs() < most * g.n && is_lattice_like(g);
+}
+
 template <class W> class DeepMultisection {
  public:
   DeepMultisection(const Graph<W>& g, const std::vector<MachineLevel>& levels, const DeepContext& context,
                    uint64_t seed, const Control& control)
-      : g_(g), levels_(levels), context_(context), seed_(seed), control_(control), rng_(seed) {}
+      : g_(g),
+        levels_(levels),
+        context_(context),
+        seed_(seed),
+        control_(control),
+        rng_(seed),
+        per_child_(may_be_box(g) ? std::max(context.per_child, context.per_child_of_box) : context.per_child) {}
 
   std::vector<int32_t> run() {
     Hierarchy<W> hierarchy = coarsened();
+    set_leaf_bounds(hierarchy.coarsest());
     start(hierarchy.coarsest(), std::vector<int32_t>(hierarchy.coarsest().n, 0));
     for (size_t i = hierarchy.size() + 1; i-- > 0;) {
       const Graph<W>& g = hierarchy.graph(i);
@@ -34,9 +50,10 @@ template <class W> class DeepMultisection {
         partition_->project(g, hierarchy.map(i));
         hierarchy.remove_coarsest();
         release_freed_memory(g.arcs());
+        set_leaf_bounds(g);
         refine();
       }
-      while (depth_ < levels_.size() && (i == 0 || g.n >= context_.per_child * levels_[depth_].children())) {
+      while (depth_ < levels_.size() && (i == 0 || g.n >= per_child_ * levels_[depth_].children())) {
         divide(g);
         refine();
       }
@@ -45,6 +62,29 @@ template <class W> class DeepMultisection {
   }
 
  private:
+  // What a group may exceed its fair load by on graphs whose vertices are heavy: the load of some vertices,
+  // and at most this part.
+  static constexpr double kLoose = 0.03;
+  static constexpr double kVertices = 2;
+
+  void set_leaf_bounds(const Graph<W>& g) {
+    leaf_bounds_.resize(levels_.size());
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      const MachineLevel& level = levels_[i];
+      leaf_bounds_[i] = level.leaf_bound;
+      const auto whole =
+          static_cast<double>(std::accumulate(level.share.begin(), level.share.end(), int64_t{0}));
+      for (size_t c = 0; &g != &g_ && c < level.share.size(); ++c) {
+        const double load = static_cast<double>(g.total_load);
+        const double fair = load * (static_cast<double>(level.share[c]) / whole);
+        const double loose = fair + std::min(kLoose * fair, kVertices * load / static_cast<double>(g.n));
+        leaf_bounds_[i][c] = std::max(leaf_bounds_[i][c], static_cast<int64_t>(loose));
+      }
+      for (size_t c = 0; i + 1 == depth_ && c < bounds_.size(); ++c)
+        bounds_[c] = std::min(bounds_[c], leaf_bounds_[i][c]);
+    }
+  }
+
   // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again.
   // So a mapping whose first PEs hold the vertices of the highest degrees competes with the one found.
   std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
@@ -63,9 +103,10 @@ template <class W> class DeepMultisection {
   Hierarchy<W> coarsened() {
     const MachineLevel& outermost = levels_.front();
     const std::vector<int64_t>& bounds = levels_.back().leaf_bound;
-    const int64_t target = std::max(context_.fewest, context_.per_child * outermost.children());
+    const int64_t target = std::max(context_.fewest, per_child_ * outermost.children());
     CoarseningContext limits = coarsening_limits(g_, target, *std::min_element(bounds.begin(), bounds.end()));
     limits.heaviest_edges_first = g_.uneven;
+    for (const MachineLevel& level : levels_) limits.sizes.push_back(per_child_ * level.children());
     return coarsen(g_, nullptr, limits, rng_, control_);
   }
 
@@ -73,7 +114,7 @@ template <class W> class DeepMultisection {
   void start(const Graph<W>& g, std::vector<int32_t> group) {
     if (depth_ > 0) {
       const MachineLevel& level = levels_[depth_ - 1];
-      bounds_ = level.max_loads(group_loads_);
+      bounds_ = level.max_loads(group_loads_, leaf_bounds_[depth_ - 1]);
       partition_ = std::make_unique<Partition<W>>(level.distance.distance(), bounds_, control_.team());
     } else {
       bounds_.assign(1, g.total_load);
@@ -87,7 +128,7 @@ template <class W> class DeepMultisection {
     const MachineLevel& level = levels_[depth_];
     std::vector<int32_t> group = partition_->take_blocks();
     group_loads_ = block_loads(g, level.groups(), group.data(), control_.team());
-    const std::vector<int64_t> bounds = level.max_loads(group_loads_);
+    const std::vector<int64_t> bounds = level.max_loads(group_loads_, leaf_bounds_[depth_]);
     std::vector<uint64_t> seeds(level.groups());
     for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed_, 1 + depth_), i);
     GroupSettings settings;
@@ -125,7 +166,9 @@ template <class W> class DeepMultisection {
   uint64_t seed_;
   const Control& control_;
   Rng rng_;
+  const int64_t per_child_;
   size_t depth_ = 0;  // levels of the machine that have been divided
+  std::vector<std::vector<int64_t>> leaf_bounds_;  // of every level, on the present graph
   std::vector<int64_t> group_loads_, bounds_;
   std::unique_ptr<Partition<W>> partition_;
 };

@@ -93,7 +93,8 @@ MachineLevel level_of(const Machine& machine, std::span<const int32_t> parent, s
 
 }  // namespace
 
-std::vector<int64_t> MachineLevel::max_loads(std::span<const int64_t> group_loads) const {
+std::vector<int64_t> MachineLevel::max_loads(std::span<const int64_t> group_loads,
+                                             In<int64_t> leaf_bound) const {
   std::vector<int64_t> most(children());
   for (int64_t g = 0; g < groups(); ++g) {
     const int64_t begin = first_child[g], end = first_child[g + 1], load = group_loads[g];

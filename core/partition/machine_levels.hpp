@@ -25,7 +25,11 @@ struct MachineLevel {
   // Returns the maximum load of each child of groups that have these loads. Every later division and every PE
   // can then keep its own bound: what the PEs of a group can hold beyond its load is shared evenly, as a
   // factor, among the levels that are left (Schulz, Woydt 2025, "SharedMap"). No bound is below a fair share.
-  std::vector<int64_t> max_loads(std::span<const int64_t> group_loads) const;
+  std::vector<int64_t> max_loads(std::span<const int64_t> group_loads) const {
+    return max_loads(group_loads, leaf_bound);
+  }
+  // The same if the PEs of the children can hold these sums.
+  std::vector<int64_t> max_loads(std::span<const int64_t> group_loads, In<int64_t> leaf_bound) const;
 };
 
 struct Machine {

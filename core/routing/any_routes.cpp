@@ -1,8 +1,8 @@
-#include "routing/any_routes.hpp"
+#include "routing/routes.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "graph/checked.hpp"
 #include "routing/grid_routes.hpp"
 #include "routing/hierarchy_routes.hpp"
 #include "routing/table_routes.hpp"
@@ -43,8 +43,17 @@ template <class Form> std::unique_ptr<AnyRoutes> routes_of(const RouteArrays& ar
   return std::make_unique<RoutesOfForm<Form>>(arrays);
 }
 
+void expect_flows(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target) {
+  expect(source.size() == target.size(), "flows");
+  expect_below(target, routes.endpoints(), "endpoints");
+  expect_below(source, routes.sources(), "sources");
+}
+
 // Calls visit(arc, from, to) for the arcs whose ends are at different endpoints.
-template <class Visit> void each_flow(const Csr& g, In<int32_t> endpoint, Visit visit) {
+template <class Visit>
+void each_flow(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, Visit visit) {
+  expect_rows(g, std::ssize(endpoint));
+  expect_below(endpoint, routes.endpoints(), "endpoints");
   for (int64_t i = 0; i < g.n(); ++i)
     for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
       if (const int32_t from = endpoint[i], to = endpoint[g.target[e]]; from != to) visit(e, from, to);
@@ -60,7 +69,15 @@ std::unique_ptr<AnyRoutes> any_routes(const RouteArrays& arrays) {
   return forms.at(arrays.form)(arrays);
 }
 
+void route_hops(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> hops) {
+  expect_flows(routes, source, target);
+  expect(hops.size() == source.size(), "flows");
+  for (size_t i = 0; i < source.size(); ++i) hops[i] = routes.hops(source[i], target[i]);
+}
+
 void count_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> start) {
+  expect_flows(routes, source, target);
+  expect(start.size() == source.size() + 1, "flows");
   std::vector<Step> steps;
   start[0] = 0;
   for (size_t i = 0; i < source.size(); ++i) {
@@ -72,6 +89,11 @@ void count_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> targe
 
 void list_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start,
                  Out<int64_t> link, Out<int64_t> numerator, Out<int64_t> denominator) {
+  expect_flows(routes, source, target);
+  expect_offsets(start, link.size(), "routes");
+  expect(start.size() == source.size() + 1 && numerator.size() == link.size() &&
+             denominator.size() == link.size(),
+         "routes");
   std::vector<Step> steps;
   for (size_t i = 0; i < source.size(); ++i) {
     steps.clear();
@@ -85,6 +107,8 @@ void list_visits(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target
 }
 
 int64_t hop_table(const AnyRoutes& routes, In<int32_t> endpoint, Out<uint16_t> hops) {
+  expect(hops.size() == endpoint.size() * endpoint.size(), "endpoints");
+  expect_below(endpoint, routes.endpoints(), "endpoints");
   int64_t unrouted = 0;
   size_t place = 0;
   for (int32_t a : endpoint)
@@ -99,7 +123,7 @@ int64_t hop_table(const AnyRoutes& routes, In<int32_t> endpoint, Out<uint16_t> h
 int64_t add_arcs(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift,
                  Out<int64_t> amount) {
   int64_t unrouted = -1;
-  each_flow(g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
+  each_flow(routes, g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
     if (!routes.add(from, to, g.w(e), shift, amount) && unrouted < 0) unrouted = e;
   });
   return unrouted;
@@ -107,9 +131,10 @@ int64_t add_arcs(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, in
 
 void mark_arcs_over(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, int64_t link,
                     Out<uint8_t> marked) {
+  expect(marked.size() == g.target.size(), "marks of arcs");
   std::vector<Step> steps;
   std::fill(marked.begin(), marked.end(), uint8_t{0});
-  each_flow(g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
+  each_flow(routes, g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
     steps.clear();
     routes.list(from, to, steps);
     for (const Step& step : steps) marked[e] |= step.link == link;
@@ -118,8 +143,9 @@ void mark_arcs_over(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint,
 
 int64_t hop_histogram(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, Out<int64_t> flows,
                       Out<int64_t> amounts) {
+  expect(flows.size() == amounts.size(), "counts of hops");
   int64_t left_out = 0;
-  each_flow(g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
+  each_flow(routes, g, endpoint, [&](int64_t e, int32_t from, int32_t to) {
     const int64_t hops = routes.hops(from, to);
     if (hops < 0 || hops >= std::ssize(flows)) ++left_out;
     else ++flows[hops], amounts[hops] += g.w(e);

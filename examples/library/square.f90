@@ -17,6 +17,7 @@ program square
     integer(c_int32_t) :: threads
     real(c_double) :: time_limit
     type(c_ptr) :: fixed
+    integer(c_int32_t) :: effort
   end type
   type, bind(c) :: hopbytes_result
     integer(c_int64_t) :: cost, cut

@@ -27,7 +27,7 @@ class Options(ctypes.Structure):
     _fields_ = (
         ("k", ctypes.c_int64), ("machine", ctypes.c_char_p), ("capacity", ctypes.c_void_p),
         ("imbalance", ctypes.c_double), ("seed", ctypes.c_uint64), ("threads", ctypes.c_int32),
-        ("time_limit", ctypes.c_double), ("fixed", ctypes.c_void_p),
+        ("time_limit", ctypes.c_double), ("fixed", ctypes.c_void_p), ("effort", ctypes.c_int32),
     )  # fmt: skip
 
 

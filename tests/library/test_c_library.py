@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.c_library import LIB, PREFIX, blocks_of, library
+from helpers.graphs import grid
 from helpers.paths import EXAMPLES
 from hopbytes.model.comm_graph import CommGraph
 
@@ -26,16 +27,12 @@ OK, OVERLOADED, NULL, SIZE, INDEX, WEIGHT, ASYMMETRIC, LARGE, MACHINE, OPTION, U
 
 def lattice(side, seed=None, heavy=0):
     """A lattice, with random weights and loads if there is a seed."""
-    at = np.arange(side * side).reshape(side, side)
-    sources = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    targets = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    rng = np.random.default_rng(seed)
-    weights = None if seed is None else rng.integers(1, 50, len(sources))
-    loads = None if seed is None else rng.integers(1, 9, side * side)
+    edges, rng = grid(side), np.random.default_rng(seed)
+    weights = None if seed is None else rng.integers(1, 50, edges.m)
+    loads = None if seed is None else rng.integers(1, 9, edges.n)
     if heavy:
         loads[3] = heavy
-    graph = CommGraph.from_edges(sources, targets, weights, loads=loads, undirected=True)
-    return graph
+    return CommGraph.from_edges(edges.sources(), edges.targets, weights, loads=loads, undirected=True)
 
 
 def parts(graph):
@@ -145,7 +142,7 @@ PATH = [0, 1, 3, 4], [1, 0, 2, 1]
         (OPTION, {"threads": 0}), (OPTION, {"threads": 2**20}), (OPTION, {"time_limit": -1.0}),
         (OPTION, {"time_limit": float("nan")}), (OPTION, {"base": 2}), (OPTION, {"index_bits": 16}),
         (OPTION, {"capacity": [1, 0]}), (OPTION, {"capacity": [1, 2**31]}),
-        (UNSUPPORTED, {"fixed": [-1, 0, -1]}),
+        (UNSUPPORTED, {"fixed": [-1, 0, -1]}), (OPTION, {"effort": 2}), (OPTION, {"effort": -2}),
     ],
 )  # fmt: skip
 def test_bad_input_has_a_code_and_nothing_is_written(wanted, arguments):
@@ -234,6 +231,68 @@ def test_the_example_in_c_plus_plus_and_kahips_names(tmp_path):
     lines = run([program]).splitlines()
     assert lines[0] == f"cost {mapped.cost} cut {mapped.cut}"
     assert lines[1:] == [f"kaffpa cut {flat.cut}", f"process_mapping qap {2 * mapped.cost}"]
+
+
+SHAREDMAP = """#include <hopbytes_sharedmap.h>
+#include <cstdio>
+#include <vector>
+int main() {
+  std::vector<int> start{0}, target, ones, loads(256, 1), part(256, -1);
+  for (int v = 0; v < 256; ++v) {
+    for (int u : {v - 16, v % 16 ? v - 1 : -1, v % 16 < 15 ? v + 1 : -1, v + 16})
+      if (u >= 0 && u < 256) target.push_back(u);
+    start.push_back(int(target.size()));
+  }
+  ones.assign(target.size(), 1);
+  int inner_first[] = {4, 2}, distance[] = {1, 10}, cost = 0, bad = 0;
+  auto call = [&](int l, int& found) {
+    shared_map_hierarchical_multisection(256, loads.data(), start.data(), ones.data(), target.data(),
+                                         inner_first, distance, l, 0.03f, 2, 3, NB_LAYER, MTKAHYPAR_DEFAULT,
+                                         KAFFPA_FAST, found, part.data(), true);
+  };
+  auto check = [&](int l) {
+    return shared_map_hierarchical_multisection_assert_input(
+        256, loads.data(), start.data(), ones.data(), target.data(), inner_first, distance, l, 0.03f, 2, 3,
+        NB_LAYER, MTKAHYPAR_DEFAULT, KAFFPA_FAST, false);
+  };
+  call(0, bad);
+  if (part[0] != -1) return 1;
+  call(2, cost);
+  std::printf("%d %d %d %d %s", bad, cost, check(2), check(0), algorithm_to_string(KAFFPA_ECO).c_str());
+  target[0] = 99;
+  std::printf(" %d\\n", check(2));
+  for (int b : part) std::printf("%d ", b);
+}
+"""
+
+
+def test_sharedmaps_names(tmp_path):
+    source = tmp_path / "a.cpp"
+    source.write_text(SHAREDMAP)
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror"]
+    run([compiler("c++", "g++"), *flags, source, *words(["--cflags", "--libs"]), "-o", tmp_path / "a"])
+    first, blocks = run([tmp_path / "a"]).splitlines()
+    rows, targets, _, _ = parts(lattice(16))
+    _, own, result = blocks_of(
+        rows, targets, machine="a:2@10 b:4@1", seed=3, effort=1, imbalance=float(np.float32(0.03))
+    )
+    assert first == f"-1 {2 * result.cost} 1 0 KAFFPA_ECO 0"
+    assert [int(each) for each in blocks.split()] == own.tolist()
+
+
+def test_more_effort_finds_less_cost():
+    csr = grid(20, 20, 20).symmetric()
+    rows, targets = csr.indptr, csr.targets
+    arguments = {"machine": "node:3@100 socket:2@10 core:6@1", "imbalance": 0.02}
+    costs = []
+    for effort in (-1, 0, 1):
+        found = [blocks_of(rows, targets, seed=seed, effort=effort, **arguments) for seed in range(3)]
+        assert {status for status, _, _ in found} == {OK}
+        assert all(np.bincount(part).max() <= 8000 / 36 * 1.02 for _, part, _ in found)
+        costs.append(sum(result.cost for _, _, result in found))
+    assert costs == sorted(costs, reverse=True)
+    again = blocks_of(rows, targets, effort=1, threads=4, **arguments)
+    assert again[1].tolist() == blocks_of(rows, targets, effort=1, **arguments)[1].tolist()
 
 
 def test_the_example_in_fortran(tmp_path):

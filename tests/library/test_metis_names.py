@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from helpers.c_library import LIB, blocks_of
+from helpers.graphs import grid
 
 OURS = {32: LIB / "libhopbytes_metis.so", 64: LIB / "libhopbytes_metis_i64.so"}
 ORIGINAL = ctypes.util.find_library("metis")
@@ -23,16 +24,8 @@ OBJECTIVE, CONNECTED, ALLOWANCE, NUMBERING, SEED = 1, 11, 16, 17, 8
 
 def lattice(width, height):
     """The rows of a lattice, and its edges."""
-    at = np.arange(width * height).reshape(height, width)
-    edges = np.concatenate(
-        [
-            np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], 1),
-            np.stack([at[:-1].ravel(), at[1:].ravel()], 1),
-        ]
-    )
-    arcs = np.concatenate([edges, edges[:, ::-1]])
-    arcs = arcs[np.lexsort((arcs[:, 1], arcs[:, 0]))]
-    return np.searchsorted(arcs[:, 0], np.arange(width * height + 1)), arcs[:, 1]
+    csr = grid(height, width).symmetric()
+    return csr.indptr, csr.targets
 
 
 class Metis:
@@ -110,7 +103,7 @@ def test_blocks_are_those_of_the_c_library():
     rows, targets = lattice(30, 20)
     loads, weights = np.arange(600) % 5 + 1, np.full(len(targets), 3)
     _, cut, part = Metis(OURS[32]).part_graph(rows, targets, 6, loads=loads, weights=weights)
-    _, own, result = blocks_of(rows, targets, weights, loads, k=6, imbalance=0.03 + 0.0000499)
+    _, own, result = blocks_of(rows, targets, weights, loads, k=6, imbalance=0.03 + 0.0000499, effort=-1)
     assert part.tolist() == own.tolist()
     assert cut == result.cut
 
@@ -152,7 +145,9 @@ def test_machine_and_log(tmp_path, monkeypatch):
     # os.environ calls setenv, so a library in this process sees it.
     machine_and_log(monkeypatch, tmp_path / "log", "node:2 core:4")
     status, _, part = Metis(OURS[32]).part_graph(rows, targets, 8)
-    _, own, result = blocks_of(rows, targets, machine="node:2 core:4", imbalance=0.03 + 0.0000499)
+    _, own, result = blocks_of(
+        rows, targets, machine="node:2 core:4", imbalance=0.03 + 0.0000499, effort=-1
+    )
     assert (status, part.tolist()) == (1, own.tolist())
     Metis(OURS[32]).part_graph(rows, targets, 9)
     Metis(OURS[32]).part_graph(rows, targets, 0)

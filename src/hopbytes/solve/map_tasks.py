@@ -16,7 +16,7 @@ from hopbytes.algorithms.base import Effort, Progress, mappers, refiners
 from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
-from hopbytes.engine import stop_asked, stopping_when
+from hopbytes.engine.control import stop_asked, stopping_when
 from hopbytes.errors import HopbytesWarning, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums

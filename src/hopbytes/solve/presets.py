@@ -197,7 +197,7 @@ def routed() -> Chain:
 
     With a limit of time or work it runs until the limit is reached.
     """
-    from hopbytes.algorithms.refiners.routed import Routed
+    from hopbytes.algorithms.refiners.congestion import Routed
 
     base = strong()
     links = Routed(effort=16, second_start=True, anneal=True)

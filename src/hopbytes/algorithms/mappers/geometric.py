@@ -105,12 +105,13 @@ class MultiJagged(Mapper):
             )
         nodes = nodes_of(where)
         room = np.add.reduceat(room_for(graph, bounds)[nodes.pes], nodes.start[:-1])
+        judge = objectives["comm_cost" if where.machine.network() is None else "hop_bytes"]()
         best: tuple[int, Int32] | None = None
         for places, turned in self._rotated(_opened(geometry), points):
             if best is not None and effort.used_up:
                 break
             node = matched(places, turned, room, self.cuts)
-            worth = _hops(graph, where, nodes.first[node].astype(np.int32))
+            worth = int(judge.value(graph, where, nodes.first[node].astype(np.int32)))
             effort.spend(graph.m)
             if best is None or worth < best[0]:
                 best = worth, node
@@ -133,20 +134,8 @@ def _opened(geometry: Geometry) -> Int64:
     return np.stack(rows)
 
 
-def _hops(graph: CommGraph, where: Allocation, pe: Int32) -> int:
-    name = "hop_bytes" if where.machine.network() is not None else "comm_cost"
-    return int(objectives[name]().value(graph, where, pe))
-
-
 def matched(places: Int64, points: Int64, room: Int64, cuts: str) -> Int32:
-    """Divide places (nodes) and points (tasks) in the same way until every part has one place.
-
-    All parts of a round are divided by one sort.
-
-    >>> line = np.array([[0, 1, 2, 3]])
-    >>> matched(line, line[:, ::-1], np.ones(4, np.int64), "two").tolist()
-    [3, 2, 1, 0]
-    """
+    """Divide places (nodes) and points (tasks) in the same way until every part has one place."""
     order_p, order_t = np.arange(places.shape[1]), np.arange(points.shape[1])
     starts_p = starts_t = np.zeros(1, np.int64)
     ends_p = np.array([len(order_p)])

@@ -10,16 +10,9 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
-from hopbytes.engine import (
-    RefinementSettings,
-    SearchSettings,
-    SwapSettings,
-    even_placement,
-    refine_placement,
-    swap_refine,
-)
-from hopbytes.engine.problem import SEARCH_OPTIONS
-from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY
+from hopbytes.engine.partition import RefinementSettings, even_placement, refine_placement
+from hopbytes.engine.problem import SEARCH_OPTIONS, SearchSettings
+from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY, SwapSettings, swap_refine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -67,7 +60,7 @@ class VCycle(Refiner):
     #: more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
     #: the cost, since distances grow little from level to level. 0 turns it off.
     annealing_sweeps: int = 0
-    rounds: int = 10  #: see :class:`hopbytes.engine.SearchSettings`.
+    rounds: int = 10  #: see :class:`hopbytes.engine.problem.SearchSettings`.
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 1

@@ -13,7 +13,7 @@ from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.tree import shorten
-from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
+from hopbytes.text.hostlist import MAX_HOSTS, check_host_name, is_table, match_hosts, read_hosts
 from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import check_reference
 from hopbytes.util.registry import Registry
@@ -122,10 +122,7 @@ def _some(
 
 
 def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] | None:
-    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files.
-
-    Hosts at one switch are its nodes in the order of the file. O(hosts + nodes).
-    """
+    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files."""
     import csv
 
     from hopbytes.machines.geometry import coordinates_of
@@ -159,7 +156,6 @@ def _counts(row: list[str]) -> bool:
 
 
 def _names(path: str, rows: list[tuple[int, list[str]]], columns: int) -> dict[str, int]:
-    """Return the names of hosts, and the line of each."""
     names: dict[str, int] = {}
     if not 0 < len(rows) <= MAX_HOSTS:
         raise FormatError(path, None, f"{len(rows)} hosts, expected 1 to {MAX_HOSTS}")
@@ -167,9 +163,7 @@ def _names(path: str, rows: list[tuple[int, list[str]]], columns: int) -> dict[s
         if len(row) != columns:
             raise FormatError(path, line, f"{len(row)} columns, expected {columns}")
         name = row[0].strip()
-        if not HOST_NAME.fullmatch(name):
-            what = f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only"
-            raise FormatError(path, line, what)
+        check_host_name(name, path, line)
         if name in names:
             raise FormatError(path, line, f"host {name!r} a second time, first at line {names[name]}")
         names[name] = line

@@ -99,8 +99,8 @@ def map_arrays(
     Warns
     -----
     HopbytesWarning
-        A PE holds more than its bound, because of tasks with large loads; ``auto`` found no GPU; a task has so
-        many more neighbours than others that the graph was copied to the host and mapped by the CPU.
+        A PE holds more than its bound, because of tasks with large loads; ``auto`` found no GPU; a task has
+        so many more neighbours than others that the graph was copied to the host and mapped by the CPU.
 
     Notes
     -----

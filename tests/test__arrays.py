@@ -11,8 +11,8 @@ import pytest
 import hopbytes as hb
 from hopbytes._frozen import own, owned
 from hopbytes.engine.parallel import LevelGraph, move_synchronously
+from hopbytes.kernels import comm_cost_table, csr_from_arcs
 from hopbytes.kernels.base import USE_REFERENCE
-from hopbytes.kernels.graph import comm_cost_table, csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.kinds.table import Table

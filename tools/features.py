@@ -86,6 +86,10 @@ NAMES_NOW = {
     ("formats", "bluegene"): "left: a retired machine; --format newrank orders ranks",
     ("machines", "xtdb2proc"): "left: a retired machine; --on coordinates:FILE takes its coordinates",
 }
+#: Options that neither a preset nor a document used: they left, and their defaults are in force.
+UNUSED = {("refiners", "vcycle"): ["most_tasks"], ("refiners", "tabu"): ["fruitless_generations"]}
+
+
 def laboratory() -> dict[str, list[str]]:
     """Return the mappers of the laboratory and their options."""
     sys.path.insert(0, str(ROOT / "bench/laboratory"))
@@ -146,7 +150,10 @@ def name_rows(kind: str, before: dict[str, list[str]]) -> list[tuple[str, str]]:
     elsewhere = laboratory() if kind == "mappers" else {}
     now |= elsewhere
     for name, options in before.items():
+        left = UNUSED.get((kind, name), [])
+        options = [option for option in options if option not in left]
         what = f"{kind.removesuffix('s')} `{name}`" + (f": {', '.join(options)}" if options else "")
+        what += f" (without {', '.join(left)}, which nothing used)" if left else ""
         if (kind, name) in NAMES_NOW:
             command = NAMES_NOW[kind, name]
         elif name not in now or set(options) - set(now[name]):

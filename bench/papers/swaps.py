@@ -34,7 +34,7 @@ import hopbytes as hb
 from bench import BENCH
 from bench.instances.graphs import random_geometric
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import SearchProblem
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.engine.slots import BLOCKS, pair_search, place_greedily
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.machines.kinds.table import Table

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from bench.instances.graphs import FAMILIES, Arrays, read_metis, shared_folder
 from bench.rivals.needed import need
 from hopbytes._arrays import Int32, Int64
-from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
 
 

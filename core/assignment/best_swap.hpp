@@ -1,10 +1,6 @@
 // The local search of MPIPP (Chen et al., ICS 2006): of all exchanges of two tasks it makes the one with the
 // largest gain, until no exchange gains. Ties go to the smaller pair.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "util/control.hpp"
 #include "graph/csr.hpp"
 
@@ -12,8 +8,7 @@ namespace hopbytes {
 
 class BestSwap {
  public:
-  // `table` holds the symmetric distances of k PEs. All sums of weight x distance fit 63 bits. The arithmetic
-  // is unsigned because intermediate sums may wrap around.
+  // `table` holds symmetric distances of k PEs. Unsigned, because sums of weight x distance may wrap around.
   BestSwap(const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe, const Control& control)
       : g_(graph),
         control_(control),
@@ -30,8 +25,7 @@ class BestSwap {
     for (int64_t u = 0; u < n_ && !control_.should_stop(); ++u) look(u);
   }
 
-  // Returns the number of exchanges made, which is at most `most`. A request to stop ends the search between
-  // two exchanges.
+  // Returns the number of exchanges made, at most `most`. A request to stop ends it between two exchanges.
   int64_t run(int64_t most) {
     int64_t made = 0;
     for (; made < most && !control_.should_stop(); ++made) {
@@ -54,8 +48,8 @@ class BestSwap {
     const int64_t p = pe_[u], q = pe_[v];
     const uint64_t now = reach_[u * k_ + p] + reach_[v * k_ + q],
                    then = reach_[u * k_ + q] + reach_[v * k_ + p];
-    // Both sums include the edge between u and v: `now` at its present distance, `then` as if both tasks were
-    // on one PE. The exchange keeps the distance of the pair, so the last term takes the edge out.
+    // Both sums include the edge between u and v: `now` at its distance, `then` at none; the exchange keeps
+    // it.
     return static_cast<int64_t>(
         now - then - 2 * static_cast<uint64_t>(between) * static_cast<uint64_t>(table_[p * k_ + q]));
   }

@@ -1,16 +1,7 @@
 // Slots, cells and neighbourhoods: which tasks a PE holds, and which PEs are worth trying for a task.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <numeric>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "assignment/nearest_pes.hpp"
-#include "graph/distance.hpp"
-#include "util/control.hpp"
+#include "util/assert.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
@@ -57,8 +48,8 @@ class TreeCells {
   int32_t cell_of(int32_t pe) const { return cell_[pe]; }
   PeRange cell_range(int32_t pe) const { return levels_[0].unit[pe]; }
 
-  // The levels begin with the cells and end with the whole machine. Two PEs of the same unit of a level that
-  // are in different units of the level before have this cost.
+  // From the cells to the whole machine. PEs of one unit, but not of one unit of the level before, have this
+  // cost.
   int64_t levels() const { return static_cast<int64_t>(levels_.size()); }
   PeRange unit(int64_t level, int32_t pe) const { return levels_[level].unit[pe]; }
   int64_t cost(int64_t level) const { return tree_.bit_cost[levels_[level].width]; }
@@ -76,8 +67,7 @@ class TreeCells {
     for (int32_t p = unit.first; p < unit.last; p = levels_[0].unit[p].last) visit(p);
   }
 
-  // Draws a unit that holds `there` and does not hold `here`, with equal probability for every level. The
-  // range is empty if there is no such unit.
+  // Draws a unit that holds `there` but not `here`, of any level alike. It is empty if there is none.
   PeRange random_unit(int32_t here, int32_t there, Rng& rng) const {
     const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
     size_t below = 0;
@@ -140,14 +130,12 @@ using CellsOf = decltype(cells_of(std::declval<const Distance&>(), 0, 0, 0, std:
 // The tasks of every PE. The slots of a PE are adjacent in memory.
 class Slots {
  public:
-  Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1, 0), task_(pe.size()), slot_(pe.size()) {
-    for (const int32_t p : pe) ++start_[p + 1];
-    for (int64_t p = 0; p < k; ++p) start_[p + 1] += start_[p];
-    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
-    for (size_t v = 0; v < pe.size(); ++v) {
-      slot_[v] = static_cast<int32_t>(next[pe[v]]++);
-      task_[slot_[v]] = static_cast<int32_t>(v);
-    }
+  Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1), task_(pe.size()), slot_(pe.size()) {
+    const auto put = [&](int64_t v, int64_t slot) {
+      slot_[v] = static_cast<int32_t>(slot);
+      task_[slot] = static_cast<int32_t>(v);
+    };
+    order_by_bucket(std::ssize(pe), k, Team::alone(), [&](int64_t v) { return pe[v]; }, start_, put);
   }
   std::span<const int32_t> tasks(PeRange range) const {
     return {task_.data() + start_[range.first],
@@ -161,6 +149,7 @@ class Slots {
   void swap(int32_t u, int32_t v) {
     std::swap(task_[slot_[u]], task_[slot_[v]]);
     std::swap(slot_[u], slot_[v]);
+    HOPBYTES_CHECK(task_[slot_[u]] == u && task_[slot_[v]] == v);
   }
 
  private:

@@ -9,8 +9,6 @@
 #include <queue>
 
 #include "assignment/cells.hpp"
-#include "graph/csr.hpp"
-#include "assignment/exchange.hpp"
 #include "assignment/pair_search.hpp"
 
 namespace hopbytes {
@@ -110,8 +108,7 @@ template <class W, class D> class ChainSearch {
     counts_.scanned_edges += g_.degree(u) + g_.degree(v);
   }
 
-  // Queues the cheapest exchange of u. Of equally cheap exchanges it takes the partner with the smallest
-  // number.
+  // Queues the cheapest exchange of u, of equally cheap ones that with the smallest partner.
   void offer(int32_t u) {
     if (locked_[u] == chain_number_ || counts_.scanned_edges >= budget_) return;
     Offer best{0, u, -1};

@@ -3,7 +3,6 @@
 // all PEs.
 #pragma once
 #include <queue>
-#include <vector>
 
 #include "graph/csr.hpp"
 #include "graph/distance.hpp"
@@ -14,8 +13,8 @@ namespace hopbytes {
 
 constexpr int64_t no_place = INT64_MAX;
 
-// A candidate PE: the cost of the task there and the distance from it to all tasks placed so far. Candidates
-// are ordered by cost, then distance, then number.
+// A PE: the cost of the task there, and the distance to all placed tasks. The order is cost, distance,
+// number.
 struct PeChoice {
   int64_t cost = no_place, far = no_place;
   int32_t pe = -1;
@@ -132,8 +131,7 @@ class TreeRoom {
     find_central(node.high, far + node.cost * nodes_[node.low].size, best);
   }
 
-  // `cost` and `far` are contributions from outside this node. If no partner is inside the node, all its PEs
-  // cost the same.
+  // `cost` and `far` come from outside this node. If no partner is inside it, all its PEs cost the same.
   void find_cheapest(int32_t at, int64_t cost, int64_t far, PeChoice& best) const {
     const Node& node = nodes_[at];
     if (node.pe < 0 || cost > best.cost) return;
@@ -210,11 +208,10 @@ ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
   return {distance, room};
 }
 
-// Places the task with the largest communication volume first, on the most central PE. Afterwards it always
-// places the task with the largest volume to the tasks already placed. The PE of a task is the free one
-// nearest to all placed tasks, or with `linked` the one that is cheapest for this task. Ties go to the
-// smaller number. When it should stop, the remaining tasks are placed in order of their numbers: on the
-// nearest PEs where a step takes a logarithm of k, otherwise on the free PEs in order of their numbers.
+// Places the task with the largest volume first, on the most central PE, then always the one with the
+// largest volume to placed tasks: on the free PE nearest to all placed tasks, or with `linked` the cheapest
+// for this task. Ties go to the smaller number. When it should stop, the remaining tasks are placed in their
+// order: on the nearest PEs where a step takes a logarithm of k, otherwise on the free PEs in their order.
 template <class W, class D>
 void place_greedily(const Graph<W>& g, const D& distance, In<int64_t> room, bool linked,
                     const Control& control, Out<int32_t> pe) {

@@ -1,14 +1,8 @@
-// Exchanges of two tasks: the change of the cost, whether an exchange is permitted, and the cached costs that
-// make both cheap to ask.
+// Exchanges of two tasks: what they change, whether they are permitted, and the costs that make both cheap.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "graph/distance.hpp"
 #include "graph/graph.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
@@ -55,8 +49,8 @@ template <class W, class D> class Exchange {
       if (!g_.linear_cost) farthest_alike_ = single ? distance.bit_cost[1] : 0;
   }
 
-  // The same mapping in another array.
-  Exchange(const Exchange& other, std::span<int32_t> pe) : Exchange(other) {
+  // From now on the mapping is in another array, which becomes a copy of it.
+  void continue_in(std::span<int32_t> pe) {
     std::copy(pe_.begin(), pe_.end(), pe.begin());
     pe_ = pe;
   }
@@ -123,6 +117,8 @@ template <class W, class D> class Exchange {
     std::swap(pe_[u], pe_[v]);
     share_[u] += assignment_cost(u, pe_[u]);
     share_[v] += assignment_cost(v, pe_[v]);
+    for ([[maybe_unused]] const int32_t w : {u, v})
+      HOPBYTES_CHECK(share_[w] == cost_at(w, place_[w]) + assignment_cost(w, pe_[w]));
   }
 
  private:

@@ -1,24 +1,20 @@
 // The nearest PEs of every PE under any distance.
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "graph/distance.hpp"
+#include "util/bucket_order.hpp"
 #include "util/control.hpp"
 
 namespace hopbytes {
 
-// On machines of more nodes than this, all pairs of nodes are not compared: most are excluded because the
-// distance is a metric.
+// On machines of more nodes than this, most pairs are excluded because the distance is a metric.
 constexpr int64_t most_scanned = 4096;
 
-// Returns whether q, the PE after one of the node of p, lies in the same node, so that p and q are equally
-// far from all PEs of other nodes.
+// Returns whether q, the PE after p, is in the same node, so that all PEs of other nodes are as far from
+// both.
 template <class Distance> bool same_node(const Distance&, int32_t, int32_t) { return false; }
 inline bool same_node(const NetworkDistance& network, int32_t p, int32_t q) {
   const int64_t differing = std::bit_width(network.label[p] ^ network.label[q]);
@@ -41,8 +37,7 @@ template <class Distance> class NearestPes {
     divide(nodes);
   }
 
-  // Writes the `near` nearest PEs of every PE, beginning with itself; of equally near ones those with smaller
-  // numbers. Stops early if the control says so.
+  // Writes the `near` nearest PEs of every PE, itself first; of equally near ones the smaller numbers.
   void write(int64_t near, int32_t* out) {
     std::vector<Far> own;
     for (size_t i = 0; i < node_.size() && !control_.should_stop(); ++i) {
@@ -69,7 +64,8 @@ template <class Distance> class NearestPes {
   void divide(int64_t nodes) {
     std::vector<int32_t> region(nodes, 0);
     radius_.assign(landmarks_, 0);
-    start_.assign(landmarks_ + 1, 0);
+    start_.resize(landmarks_ + 1);
+    member_.resize(nodes);
     for (int64_t i = 0; i < nodes; ++i) {
       if (landmarks_ > 1 && !control_.should_stop()) {
         int64_t least = INT64_MAX;
@@ -79,12 +75,9 @@ template <class Distance> class NearestPes {
         radius_[region[i]] = std::max(radius_[region[i]], least);
         compared_ += landmarks_;
       }
-      ++start_[region[i] + 1];
     }
-    std::partial_sum(start_.begin(), start_.end(), start_.begin());
-    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
-    member_.resize(nodes);
-    for (int64_t i = 0; i < nodes; ++i) member_[next[region[i]]++] = static_cast<int32_t>(i);
+    const auto put = [&](int64_t i, int64_t place) { member_[place] = static_cast<int32_t>(i); };
+    order_by_bucket(nodes, landmarks_, Team::alone(), [&](int64_t i) { return region[i]; }, start_, put);
   }
   int32_t landmark(int64_t l) const { return node_[l * static_cast<int64_t>(node_.size()) / landmarks_]; }
 

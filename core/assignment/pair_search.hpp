@@ -5,7 +5,6 @@
 #include "graph/csr.hpp"
 #include "assignment/exchange.hpp"
 #include "util/control.hpp"
-#include "graph/graph.hpp"
 
 namespace hopbytes {
 
@@ -14,8 +13,20 @@ struct PairCounts {
   int64_t scanned_edges = 0;  // scanned edges, the measure of work
 };
 
-// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
-// consecutive pairs as there are have failed. Returns whether it made an exchange.
+// Makes an exchange that is permitted and lowers the cost; returns whether it did.
+template <class W, class D>
+bool exchange_if_better(Exchange<W, D>& exchange, int32_t u, int32_t v, PairCounts& counts) {
+  if (!exchange.allowed(u, v)) return false;
+  ++counts.evaluations;
+  counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
+  if (exchange.delta(u, v) >= 0) return false;
+  exchange.apply(u, v);
+  ++counts.swaps;
+  return true;
+}
+
+// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many in
+// turn as there are have failed. Returns whether it made an exchange.
 template <class W, class D>
 bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control,
                    PairCounts& counts) {
@@ -24,17 +35,8 @@ bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const 
   int64_t i = first, j = first + 1;
   for (int64_t failed = 0; failed < pairs; ++failed) {
     if ((failed & 1023) == 0 && control.should_stop()) break;
-    const int32_t u = static_cast<int32_t>(i), v = static_cast<int32_t>(j);
-    if (exchange.allowed(u, v)) {
-      ++counts.evaluations;
-      counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
-      if (exchange.delta(u, v) < 0) {
-        exchange.apply(u, v);
-        ++counts.swaps;
-        any = true;
-        failed = -1;
-      }
-    }
+    if (exchange_if_better(exchange, static_cast<int32_t>(i), static_cast<int32_t>(j), counts))
+      any = true, failed = -1;
     if (++j == last) {
       if (++i == last - 1) i = first;
       j = i + 1;
@@ -50,20 +52,8 @@ void search_listed_pairs(Exchange<W, D>& exchange, In<int32_t> pairs, const Cont
   const int64_t size = static_cast<int64_t>(pairs.size()) / 2;
   for (int64_t failed = 0, at = 0; failed < size; ++failed, at = at + 1 == size ? 0 : at + 1) {
     if ((failed & 1023) == 0 && control.should_stop()) break;
-    const int32_t u = pairs[2 * at], v = pairs[2 * at + 1];
-    if (!exchange.allowed(u, v)) continue;
-    ++counts.evaluations;
-    counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
-    if (exchange.delta(u, v) >= 0) continue;
-    exchange.apply(u, v);
-    ++counts.swaps;
-    failed = -1;
+    if (exchange_if_better(exchange, pairs[2 * at], pairs[2 * at + 1], counts)) failed = -1;
   }
-}
-
-template <class W, class D>
-void search_all_pairs(Exchange<W, D>& exchange, const Control& control, PairCounts& counts) {
-  search_cyclic(exchange, 0, exchange.graph().n, control, counts);
 }
 
 // Searches block after block of `size` consecutive tasks, until a whole round over all blocks finds nothing.
@@ -97,12 +87,7 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) touch(g.adj[e]);
   };
   auto consider = [&](int32_t u, int32_t v) {
-    if (scanned[v] > std::max(changed[u], changed[v]) || !exchange.allowed(u, v)) return;
-    ++counts.evaluations;
-    counts.scanned_edges += g.degree(u) + g.degree(v);
-    if (exchange.delta(u, v) >= 0) return;
-    exchange.apply(u, v);
-    ++counts.swaps;
+    if (scanned[v] > std::max(changed[u], changed[v]) || !exchange_if_better(exchange, u, v, counts)) return;
     ++clock;
     touch_around(u);
     touch_around(v);

@@ -1,9 +1,5 @@
 // The partner with which an exchange of a task lowers the cost most.
 #pragma once
-#include <algorithm>
-#include <span>
-#include <vector>
-
 #include "assignment/swap_state.hpp"
 
 namespace hopbytes {

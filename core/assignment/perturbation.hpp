@@ -1,11 +1,6 @@
 // Random perturbations of a mapping: a few exchanges near each other, drawn before any of them is made.
 #pragma once
-#include <utility>
-#include <vector>
-
 #include "assignment/partner_search.hpp"
-#include "assignment/swap_state.hpp"
-#include "util/rng.hpp"
 
 namespace hopbytes {
 

@@ -5,12 +5,8 @@
 #include <deque>
 #include <limits>
 
-#include "assignment/partner_search.hpp"
 #include "assignment/perturbation.hpp"
-#include "assignment/swap_annealing.hpp"
-#include "assignment/swap_state.hpp"
-#include "util/control.hpp"
-#include "util/rng.hpp"
+#include "assignment/annealing.hpp"
 
 namespace hopbytes {
 
@@ -36,7 +32,7 @@ struct Trial {
   int64_t batch_of_draw = 0;  // number of batches that were carried out before the draw
   int64_t change = 0;
   std::vector<std::pair<int32_t, int32_t>> moved;  // tasks and their new slots; empty if nothing was gained
-  int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
+  SearchCounts counts;
 };
 
 template <class W, class D> class SwapSearch {
@@ -45,29 +41,14 @@ template <class W, class D> class SwapSearch {
   SwapSearch(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
              std::span<int32_t> pe, const SwapOptions& options, const Control& control,
              std::shared_ptr<const SwapBasis<D>> basis = nullptr)
-      : state_(graph, distance, capacity, pe, options, control, std::move(basis)),
-        g_(graph),
-        costs_(state_.costs()),
-        all_pairs_up_to_(options.all_pairs_up_to),
-        control_(control),
-        partners_(state_),
-        perturbations_(state_),
-        notes_(state_.cells().count()),
-        queued_(graph.n, 0) {}
+      : SwapSearch({graph, distance, capacity, pe, options, control, std::move(basis)},
+                   options.all_pairs_up_to, control) {}
   // The same search with the mapping in another array.
   SwapSearch(const SwapSearch& other, std::span<int32_t> pe)
-      : state_(other.state_, pe),
-        g_(other.g_),
-        costs_(state_.costs()),
-        all_pairs_up_to_(other.all_pairs_up_to_),
-        control_(other.control_),
-        partners_(state_),
-        perturbations_(state_),
-        notes_(state_.cells().count()),
-        queued_(g_.n, 0) {}
+      : SwapSearch(SwapState<W, D>(other.state_, pe), other.all_pairs_up_to_, other.control_) {}
   SwapSearch(const SwapSearch&) = delete;
 
-  std::shared_ptr<const SwapBasis<D>> basis() const { return state_.basis(); }
+  const SwapState<W, D>& state() const { return state_; }
   // Returns whether every task has all neighbours as near as any mapping permits.
   bool cannot_gain() const {
     for (int32_t v = 0; v < g_.n; ++v)
@@ -75,19 +56,10 @@ template <class W, class D> class SwapSearch {
     return true;
   }
   bool finished() const { return state_.work_is_left() && !control_.should_stop(); }
-  int64_t evaluations() const { return state_.evaluations(); }
-  int64_t swaps() const { return swaps_; }
-  int64_t work() const { return state_.work(); }
-  int64_t scanned_edges() const { return state_.scanned_edges(); }
+  int64_t work() const { return state_.counts().work; }
 
-  int64_t distance(int32_t p, int32_t q) const { return costs_.distance()(p, q); }
-  int64_t assignment_cost(int32_t v, int32_t p) const { return costs_.assignment_cost(v, p); }
-  int32_t pe(int32_t v) const { return costs_.pe(v); }
-  std::span<const int32_t> tasks(PeRange range) const { return state_.slots().tasks(range); }
-  int64_t size() const { return g_.n; }
-
-  // Exchanges tasks that leave a unit with equally many tasks that enter it, each with the best remaining
-  // partner; then descends. Undoes everything unless the result gains. Returns the change of the cost.
+  // Exchanges tasks that leave a unit with as many that enter it, each with the best remaining partner, and
+  // descends. Undoes everything unless the result gains. Returns the change of the cost.
   int64_t attempt(std::span<const int32_t> leave, std::vector<int32_t>& come) {
     constexpr size_t most_partners = 64;
     state_.keep_unit_weights();
@@ -132,17 +104,13 @@ template <class W, class D> class SwapSearch {
     return descend(g_.n <= all_pairs_up_to_);
   }
 
-  // Anneals, see SwapAnnealing. Returns the change of the cost, which may be positive.
+  // Returns the change of the cost, which may be positive.
   int64_t anneal(int64_t steps, double start_acceptance, Rng& rng) {
     state_.drop_unit_weights();
-    SwapAnnealing<W, D> annealing(state_, control_);
-    const int64_t change = annealing.run(steps, start_acceptance, rng);
-    swaps_ += annealing.swaps();
-    return change;
+    return anneal_exchanges(state_, steps, start_acceptance, rng, control_);
   }
 
-  // Iterated local search: exchanges a few neighbouring tasks at random, descends, and undoes the result if
-  // it is worse, until the effort is spent. Returns the change of the cost.
+  // Perturbs, descends, and undoes the result if it is worse, until the effort is spent. Returns the change.
   int64_t iterated_local_search(PerturbationEffort& effort, Rng& rng) {
     int64_t total = 0;
     while (goes_on(effort)) {
@@ -154,8 +122,7 @@ template <class W, class D> class SwapSearch {
   }
   bool goes_on(const PerturbationEffort& effort) const { return effort.left(work()) && finished(); }
 
-  // The parts of iterated local search, for several threads (concurrent_perturbations.hpp).
-  int64_t cells() const { return state_.cells().count(); }
+  // The parts of iterated local search, for several threads (swap_refine.hpp).
   void draw(Rng& rng, Trial& trial) {
     notes_.start();
     trial.exchanges = perturbations_.draw(rng, &notes_);
@@ -171,9 +138,8 @@ template <class W, class D> class SwapSearch {
   }
   // The same, but undoes everything in any case, and notes the cells that were looked at.
   void attempt(Trial& trial) {
-    const auto counts = state_.counts();
-    const int64_t swaps = std::exchange(swaps_, 0);
-    state_.set_counts({0, 0, 0, std::numeric_limits<int64_t>::max()});
+    const SearchCounts counts = state_.counts();
+    state_.set_counts({.work_left = std::numeric_limits<int64_t>::max()});
     notes_.start();
     partners_.note_cells(&notes_);
     for (const auto& [u, v] : trial.exchanges)
@@ -181,24 +147,18 @@ template <class W, class D> class SwapSearch {
     perturb(trial);
     partners_.note_cells(nullptr);
     trial.cells_of_trial.assign(notes_.cells().begin(), notes_.cells().end());
-    trial.evaluations = state_.evaluations(), trial.swaps = swaps_;
-    trial.work = work(), trial.scanned = scanned_edges();
+    trial.counts = state_.counts();
     state_.undo();
     std::erase_if(trial.moved, [&](const auto& at) { return state_.slots().slot(at.first) == at.second; });
     state_.set_counts(counts);
-    swaps_ = swaps;
   }
   // Does what a trial did, whatever it cost then. Returns whether the work that is left suffices.
   bool carry_out(const Trial& trial) {
-    auto counts = state_.counts();
-    counts.evaluations += trial.evaluations;
-    counts.work += trial.work;
-    counts.scanned += trial.scanned;
-    counts.work_left -= trial.work;
+    SearchCounts counts = state_.counts();
+    counts.add(trial.counts);
     if (counts.work_left <= 0) return false;
     state_.follow(trial.moved);
     state_.set_counts(counts);
-    swaps_ += trial.swaps;
     return true;
   }
   void follow(std::span<const std::pair<int32_t, int32_t>> moved) { state_.follow(moved); }
@@ -210,6 +170,17 @@ template <class W, class D> class SwapSearch {
   }
 
  private:
+  SwapSearch(SwapState<W, D>&& state, int64_t all_pairs_up_to, const Control& control)
+      : state_(std::move(state)),
+        g_(state_.graph()),
+        costs_(state_.costs()),
+        all_pairs_up_to_(all_pairs_up_to),
+        control_(control),
+        partners_(state_),
+        perturbations_(state_),
+        notes_(state_.cells().count()),
+        queued_(g_.n, 0) {}
+
   // Makes exchanges in turn and descends. Undoes everything if the cost rises. Returns the change.
   int64_t perturb(const TaskPairs& exchanges) {
     state_.keep_unit_weights();
@@ -229,11 +200,10 @@ template <class W, class D> class SwapSearch {
 
   void exchange_and_enqueue(int32_t u, int32_t v, bool all_pairs) {
     state_.exchange(u, v);
-    ++swaps_;
+    state_.count_swap();
     for (const int32_t moved : {u, v}) {
       enqueue(moved);
-      // A hub is not queued by its neighbours: it would be evaluated, at the cost of its degree, again and
-      // again.
+      // A hub is not queued by its neighbours: it would be evaluated, at the cost of its degree, too often.
       for (int64_t e = g_.start[moved]; e < g_.start[moved + 1]; ++e)
         if (all_pairs || !state_.hub(g_.adj[e])) enqueue(g_.adj[e]);
     }
@@ -268,7 +238,6 @@ template <class W, class D> class SwapSearch {
   CellNotes notes_;
   std::deque<int32_t> queue_;
   std::vector<uint8_t> queued_;
-  int64_t swaps_ = 0;
 };
 
 }  // namespace hopbytes

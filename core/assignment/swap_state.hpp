@@ -1,17 +1,7 @@
-// A mapping that is searched by exchanges: what an exchange changes, which tasks are worth one, and the work
-// that is left.
+// A mapping searched by exchanges: what one changes, which tasks are worth one, and the work left.
 #pragma once
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <numeric>
-#include <utility>
-#include <vector>
-
-#include "assignment/cells.hpp"
 #include "assignment/exchange.hpp"
 #include "assignment/unit_weights.hpp"
-#include "graph/graph.hpp"
 
 namespace hopbytes {
 
@@ -26,6 +16,19 @@ struct SwapOptions {
   int64_t perturbation_work = 0;  // edges scanned by iterated local search, per arc and task of the graph
   int64_t least_work = int64_t{1} << 32;  // edges of evaluated tasks before giving up, at least,
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
+};
+
+struct SearchCounts {
+  // `work` counts all edges of evaluated tasks, scanned or not: efforts are limited by it.
+  int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
+  // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
+  // communicate in different amounts, which offers small gains for many minutes.
+  int64_t work_left = 0;
+
+  void add(const SearchCounts& more) {
+    evaluations += more.evaluations, swaps += more.swaps;
+    work += more.work, scanned += more.scanned, work_left -= more.work;
+  }
 };
 
 // What searches share that start from mappings with the same number of tasks on every PE.
@@ -48,19 +51,11 @@ template <class W, class D> class SwapState {
         slots_(pe, static_cast<int64_t>(capacity.size())),
         basis_(basis ? std::move(basis)
                      : new_basis(distance, static_cast<int64_t>(capacity.size()), options.reach, control)),
-        counts_{0, 0, 0, std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
+        counts_{.work_left = std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
 
   // The same state with the mapping in another array.
-  SwapState(const SwapState& other, std::span<int32_t> pe)
-      : g_(other.g_),
-        hub_degree_(other.hub_degree_),
-        exchange_(other.exchange_, pe),
-        slots_(other.slots_),
-        basis_(other.basis_),
-        unit_weights_(other.unit_weights_),
-        keeps_unit_weights_(other.keeps_unit_weights_),
-        counts_(other.counts_) {}
-  SwapState(const SwapState&) = delete;
+  SwapState(const SwapState& other, std::span<int32_t> pe) : SwapState(other) { exchange_.continue_in(pe); }
+  SwapState(SwapState&&) = default;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
@@ -93,19 +88,9 @@ template <class W, class D> class SwapState {
                            linear_cost.rest[v], [](int64_t a, int64_t b) { return std::min(a, b); });
   }
 
-  struct Counts {
-    // `work` are the edges of all tasks that were evaluated, by which efforts are limited, so that results do
-    // not depend on how many of them had to be scanned.
-    int64_t evaluations = 0, work = 0, scanned = 0;
-    // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
-    // communicate in different amounts, which offers small gains for many minutes.
-    int64_t work_left = 0;
-  };
-  const Counts& counts() const { return counts_; }
-  void set_counts(const Counts& counts) { counts_ = counts; }
-  int64_t evaluations() const { return counts_.evaluations; }
-  int64_t work() const { return counts_.work; }
-  int64_t scanned_edges() const { return counts_.scanned; }
+  const SearchCounts& counts() const { return counts_; }
+  void set_counts(const SearchCounts& counts) { counts_ = counts; }
+  void count_swap() { ++counts_.swaps; }
   bool work_is_left() const { return counts_.work_left > 0; }
   void count_work(int64_t arcs, int64_t scanned) {
     counts_.work += arcs, counts_.work_left -= arcs, counts_.scanned += scanned;
@@ -147,8 +132,9 @@ template <class W, class D> class SwapState {
   }
 
  private:
-  // The lower bound of a task is the cost with its heaviest neighbours at the nearest PEs. It is lower for
-  // the remaining tasks if the control stops the computation.
+  SwapState(const SwapState&) = default;
+
+  // The cost of every task with its heaviest neighbours at the nearest PEs; lower if the control stops it.
   std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
                                                 const Control& control) const {
     auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
@@ -176,7 +162,7 @@ template <class W, class D> class SwapState {
   bool keeps_unit_weights_ = false;
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
-  Counts counts_;
+  SearchCounts counts_;
 };
 
 }  // namespace hopbytes

@@ -6,12 +6,6 @@
 // without a new best since the last perturbation, the search makes some random exchanges (Benlic, Hao 2013,
 // breakout local search).
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <span>
-#include <utility>
-
 #include "util/control.hpp"
 #include "util/parallel.hpp"
 #include "util/rng.hpp"
@@ -146,8 +140,8 @@ template <class T> class Search {
 
 }  // namespace tabu_detail
 
-// Improves `place` (a permutation of 0..n-1). Returns the change of the cost (at most 0); `done` becomes the
-// number of exchanges. All numbers must be >= 0 and `largest_number` below 2^61.
+// Improves `place`, a permutation. Returns the change of the cost (at most 0); `done` becomes the number of
+// exchanges. All numbers must be >= 0 and `largest_number` below 2^61.
 inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed,
                            const TabuOptions& options, const Control& control, int64_t& done) {
   using namespace tabu_detail;

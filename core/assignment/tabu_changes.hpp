@@ -7,20 +7,130 @@
 // is increased by more than any change, so that one pass updates and evaluates all pairs without testing
 // which are permitted.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <limits>
+#include <cstddef>
+#include <new>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "assignment/deferred_costs.hpp"
 #include "assignment/tabu_passes.hpp"
-#include "assignment/tabu_problem.hpp"
 
 namespace hopbytes {
 
+// Row-major n x n matrices. The cost of a permutation p is the sum over i, j of flow[i,j] distance[p_i,p_j]
+// (over i < j if `symmetric`; flow then contains both directions) plus the sum of linear_cost[i,p_i]. The
+// diagonals of flow and distance are zero: their products belong to the linear cost (empty: none).
+struct DenseProblem {
+  int64_t n = 0;
+  bool symmetric = true;
+  std::span<const int64_t> flow, distance, linear_cost;
+};
+
 namespace tabu_detail {
+
+// The number of bits of integers that T represents exactly.
+template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
+// The increase of the change of a tabu pair. Changes must stay below half of it: then increased ones are
+// above all others and below 3/2 of it, which T still represents exactly.
+template <class T> constexpr T kRaise = static_cast<T>(int64_t{1} << (kDigits<T> - 1));
+
+template <class T> double fits() { return static_cast<double>(kRaise<T>) / 2; }
+
+// Rows begin at cache lines, so that a step of a pass touches as few cache lines as possible.
+template <class T> struct Lines {
+  using value_type = T;
+  Lines() = default;
+  template <class U> Lines(const Lines<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* array, std::size_t) { ::operator delete(array, kLine); }
+  bool operator==(const Lines&) const { return true; }
+  static constexpr std::align_val_t kLine{64};
+};
+template <class T> using Numbers = std::vector<T, Lines<T>>;
+
+// Returns an upper bound of every number in the search, as a double, because it only selects a type. A task
+// costs between 0 and `cost`, an exchange changes the costs of two tasks, and updates add products of
+// differences.
+inline double largest_number(const DenseProblem& problem) {
+  double row = 0, furthest = 0, linear_cost = 0, heaviest = 0;
+  std::vector<double> in(problem.n, 0);
+  for (int64_t i = 0; i < problem.n; ++i) {
+    double out = 0;
+    for (int64_t j = 0; j < problem.n; ++j) {
+      const double w = static_cast<double>(problem.flow[i * problem.n + j]);
+      out += w, in[j] += w;
+      heaviest = std::max(heaviest, w);
+      furthest = std::max(furthest, static_cast<double>(problem.distance[i * problem.n + j]));
+    }
+    row = std::max(row, out);
+  }
+  for (double w : in) row = std::max(row, w);
+  for (int64_t u : problem.linear_cost) linear_cost = std::max(linear_cost, static_cast<double>(u));
+  const double cost = (problem.symmetric ? 1 : 2) * row * furthest + linear_cost;
+  const double products = (problem.symmetric ? 4 : 8) * heaviest * furthest;
+  return std::max({2 * cost + products, heaviest, furthest});
+}
+
+// The cost of every task on every place. Products are added later, several at once, for one pass over it.
+template <class T> class DeferredCosts {
+ public:
+  explicit DeferredCosts(int64_t n)
+      : n_(n),
+        stride_(padded(n)),
+        cost_((n_ + kRows) * stride_, 0),
+        by_task_(kDeferred * stride_, 0),
+        by_place_(kDeferred * stride_, 0) {}
+
+  // The costs of a task by place, without deferred products.
+  T* row(int64_t task) { return cost_.data() + task * stride_; }
+
+  // Defers the product of two vectors.
+  void defer(const T* by_task, const T* by_place) {
+    const auto [x, y] = next_deferred();
+    std::copy_n(by_task, stride_, x), std::copy_n(by_place, stride_, y);
+  }
+
+  // Returns where the caller writes the factors of another product, by task and by place.
+  std::pair<T*, T*> next_deferred() {
+    make_room(1);
+    const int64_t at = deferred_++ * stride_;
+    return {by_task_.data() + at, by_place_.data() + at};
+  }
+
+  // Makes sure that the factors of as many products as `count` stay where they are until all are written.
+  void make_room(int64_t count) {
+    if (deferred_ + count > kDeferred) apply_deferred();
+  }
+
+  void apply_deferred() {
+    std::fill(by_task_.begin() + deferred_ * stride_, by_task_.end(), T(0));
+    add_products(n_, cost_.data(), by_task_.data(), by_place_.data());
+    deferred_ = 0;
+  }
+
+  // Computes the costs of a task on all places, including deferred products.
+  void of_task(int64_t task, T* costs) const {
+    std::copy_n(cost_.data() + task * stride_, stride_, costs);
+    add_rows<T>(stride_, costs, by_task_.data() + task, by_place_.data(), deferred_);
+  }
+
+  // Computes the costs of all tasks on two places, including deferred products.
+  void of_places(int64_t first, int64_t second, T* on_first, T* on_second) const {
+    for (int64_t i = 0; i < n_; ++i) {
+      const T* costs = cost_.data() + i * stride_;
+      on_first[i] = costs[first], on_second[i] = costs[second];
+    }
+    add_rows<T>(stride_, on_first, by_place_.data() + first, by_task_.data(), deferred_);
+    add_rows<T>(stride_, on_second, by_place_.data() + second, by_task_.data(), deferred_);
+  }
+
+ private:
+  int64_t n_, stride_;
+  Numbers<T> cost_;
+  Numbers<T> by_task_, by_place_;  // factors of the products not yet added, kDeferred rows
+  int64_t deferred_ = 0;
+};
 
 struct Pair {
   int64_t i = -1, j = -1;
@@ -42,11 +152,11 @@ template <class T> class Changes {
         tabu_tasks_(n_),
         numbers_(15 * stride_, 0) {
     T* next = numbers_.data();
-    for (T** array :
-         {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
-          &near_first_, &near_second_, &near_first2_, &near_second2_, &none_, &elsewhere_})
-      *array = next, next += stride_;
-    for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
+    for (T** row : {&difference_, &difference_back_, &own_cost_, &least_, &number_, &zeros_, &elsewhere_,
+                    &first_.costs, &first_.on_its_place, &first_.near, &first_.near_back, &second_.costs,
+                    &second_.on_its_place, &second_.near, &second_.near_back})
+      *row = next, next += stride_;
+    std::iota(number_, number_ + stride_, T(0));
     if (both_) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
     initialize(problem.linear_cost);
   }
@@ -103,8 +213,7 @@ template <class T> class Changes {
     for (const Tabu& pair : equal) visit(pair.i, pair.j);
   }
 
-  // Long-term memory: returns the best pair whose last move was before `then`, a time at which no pair can be
-  // tabu.
+  // Long-term memory: returns the best pair whose last move was before `then`, when no pair can be tabu.
   Pair least_recent(int64_t then) const {
     Pair pick;
     for (int64_t i = 0; i < n_; ++i)
@@ -119,6 +228,11 @@ template <class T> class Changes {
   struct Tabu {
     int32_t i, j;
     int64_t until;
+  };
+  // Rows about one of the two tasks that were exchanged: its costs on all places, the costs of all tasks on
+  // its place, and the distances of their places from its place and to it.
+  struct MovedTask {
+    T *costs, *on_its_place, *near, *near_back;
   };
 
   Numbers<T> read(std::span<const int64_t> matrix) const {
@@ -149,21 +263,17 @@ template <class T> class Changes {
         tabu_until_[i * n_ + p] = -(n_ * i + p);
         if (!linear_cost.empty()) costs_.row(i)[p] = static_cast<T>(linear_cost[i * n_ + p]);
       }
-    set_up();
-  }
-
-  void set_up() {
     for (int64_t k = 0; k < n_; ++k) {
       costs_.defer(in(k), to(place_[k]));
       if (both_) costs_.defer(out(k), from(place_[k]));
     }
     costs_.apply_deferred();
-    for (int64_t i = 0; i < n_; ++i) own_[i] = costs_.row(i)[place_[i]];
+    for (int64_t i = 0; i < n_; ++i) own_cost_[i] = costs_.row(i)[place_[i]];
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
-        change_[i * stride_ + j] =
-            costs_.row(i)[place_[j]] + costs_.row(j)[place_[i]] - own_[i] - own_[j] + correction(i, j);
-    pass_pairs(none_, none_);
+        change_[i * stride_ + j] = costs_.row(i)[place_[j]] + costs_.row(j)[place_[i]] - own_cost_[i] -
+                                   own_cost_[j] + correction(i, j);
+    pass_pairs(zeros_, zeros_);
   }
 
   T correction(int64_t i, int64_t j) const {
@@ -173,13 +283,13 @@ template <class T> class Changes {
   }
 
   // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
-  // (returned), times the difference of the distances of their places, per place. The distances are also read
-  // per task, for both places.
+  // (returned), times that of the distances of their places, per place. The distances are also read per
+  // task.
   const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* first, T* second,
                   T* y) {
     const auto [x, by_place] = costs_.next_deferred();
     find_difference<T>(n_, place_.data(),
-                       {flow_r, flow_s, near_r, near_s, x, by_place, first, second, y, own_});
+                       {flow_r, flow_s, near_r, near_s, x, by_place, first, second, y, own_cost_});
     return x;
   }
 
@@ -188,30 +298,32 @@ template <class T> class Changes {
     const int64_t here = place_[r], there = place_[s];
     // so that both factors remain valid until they are used
     if (both_) costs_.make_room(2);
-    const T* x = differ(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
-    const T* x2 = none_;
-    if (both_) x2 = differ(out(r), out(s), from(here), from(there), near_first2_, near_second2_, y2_);
-    costs_.of_task(r, costs_first_), costs_.of_task(s, costs_second_);
-    own_[r] = costs_first_[here], own_[s] = costs_second_[there];
-    costs_.of_places(here, there, on_first_, on_second_);
-    const Factors<T> by{x, y_, x2, y2_};
-    reevaluate(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
-    reevaluate(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
+    const T* x = differ(in(r), in(s), to(here), to(there), first_.near, second_.near, difference_);
+    const T* x2 = zeros_;
+    if (both_)
+      x2 = differ(out(r), out(s), from(here), from(there), first_.near_back, second_.near_back,
+                  difference_back_);
+    costs_.of_task(r, first_.costs), costs_.of_task(s, second_.costs);
+    own_cost_[r] = first_.costs[here], own_cost_[s] = second_.costs[there];
+    costs_.of_places(here, there, first_.on_its_place, second_.on_its_place);
+    const Factors<T> by{x, difference_, x2, difference_back_};
+    reevaluate(r, first_, -1, now, by);
+    reevaluate(s, second_, r, now, by);
     pass_pairs(x, x2);
   }
 
   void pass_pairs(const T* x, const T* x2) {
-    least_of_all_ = evaluate_pairs<T>(both_, n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
+    least_of_all_ =
+        evaluate_pairs<T>(both_, n_, change_.data(), {x, difference_, x2, difference_back_}, number_, least_);
   }
 
-  // Recomputes the changes of all exchanges with task r. `costs` are its costs on all places, `near` the
-  // distances of its place, `on_its_place` the costs of the other tasks there. The values include what the
+  // Recomputes the changes of all exchanges with task r, which has moved. The values include what the
   // following pass subtracts. A pair is tabu while both tasks would return to a place they have left; the
   // pair with `listed` is already in the list.
-  void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by, const T* costs, const T* near,
-                  const T* near_back, const T* on_its_place) {
+  void reevaluate(int64_t r, const MovedTask& moved, int64_t listed, int64_t now, const Factors<T>& by) {
     T* fresh = change_.data() + r * stride_;
-    const OneTask<T> one{costs, on_its_place, own_, out(r), in(r), near, near_back};
+    const OneTask<T> one{moved.costs, moved.on_its_place, own_cost_,      out(r),
+                         in(r),       moved.near,         moved.near_back};
     if (both_) evaluate_task<true>(n_, r, place_.data(), one, by, elsewhere_, fresh);
     else evaluate_task<false>(n_, r, place_.data(), one, by, elsewhere_, fresh);
     const auto task = static_cast<int32_t>(r);
@@ -258,16 +370,14 @@ template <class T> class Changes {
   DeferredCosts<T> costs_;  // of a task on a place if all others stay
   Numbers<T> change_;  // of exchanging i < j, increased for tabu pairs
   std::vector<int64_t> tabu_until_;  // time until which a task must not return to a place (tabu tenure)
-  std::vector<std::vector<int32_t>>
-      tabu_tasks_;  // tasks that must not return to a place, and some that may again
+  // of every place: tasks that must not return to it, and some that may again
+  std::vector<std::vector<int32_t>> tabu_tasks_;
   std::vector<Tabu> tabu_;
   Numbers<T> numbers_;  // storage of the rows below
-  T *y_, *y2_;  // differences of the distances of the two moved tasks, by task
-  T *near_first_, *near_second_, *near_first2_, *near_second2_;  // those distances
-  T* own_;  // cost of every task on its place
-  T *costs_first_, *costs_second_;  // costs of the two moved tasks on all places
-  T *on_first_, *on_second_;  // costs of all tasks on the places of those two
-  T *elsewhere_, *least_, *number_, *none_;
+  T *difference_, *difference_back_;  // differences of the distances of the two moved tasks, by task
+  T* own_cost_;  // of every task on its place
+  MovedTask first_, second_;
+  T *elsewhere_, *least_, *number_, *zeros_;
   T least_of_all_ = 0;
 };
 

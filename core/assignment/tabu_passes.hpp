@@ -46,8 +46,7 @@ template <class Pass> void run_pass(const Pass& pass) { pass(std::false_type());
 
 constexpr int64_t padded(int64_t n) { return (n + kStep - 1) / kStep * kStep; }
 
-// Returns c + a b, in one instruction if the processor has one (kFused). Integers may wrap around in the
-// padding and below the diagonal, which are never read.
+// Returns c + a b, fused if the processor can. Integers may wrap around where they are never read.
 template <bool kFused, class T> HOPBYTES_INLINE T plus_product(T c, T a, T b) {
   if constexpr (kFused && std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
   else if constexpr (kFused && std::is_same_v<T, double>) return __builtin_fma(a, b, c);
@@ -63,8 +62,7 @@ template <class T> struct Factors {
   const T *x, *y, *x2, *y2;
 };
 
-// Adds deferred products: cost[i][l] += the sum of x[m][i] y[m][l] over all kDeferred rows m. Many products
-// are added at once, because the costs are then read and written only once.
+// Adds deferred products: cost[i][l] += the sum of x[m][i] y[m][l] over all kDeferred rows m.
 template <class T, bool kFused>
 HOPBYTES_INLINE void add_products_pass(int64_t n, T* cost, const T* x, const T* y) {
   const int64_t stride = padded(n);
@@ -105,8 +103,7 @@ void add_rows(int64_t stride, T* sum, const T* factors, const T* rows, int64_t c
   });
 }
 
-// Processes one step of kRows rows from i on. On the diagonal (kBorder) the pairs j <= i are excluded from
-// the minimum.
+// Processes one step of kRows rows from i on; on the diagonal (kBorder) without the pairs j <= i.
 template <class T, bool kBoth, bool kFused, bool kBorder>
 HOPBYTES_INLINE void evaluate_step(int64_t stride, T* change, int64_t i, int64_t begin, const Factors<T>& by,
                                 const T* __restrict__ number, T* __restrict__ least) {
@@ -171,8 +168,8 @@ T evaluate_pairs(bool both, int64_t n, T* change, const Factors<T>& by, const T*
   return result;
 }
 
-// The difference of two rows of flows (x) and of two rows of distances, by place and, with the distances
-// themselves, by task (y). Adds x y to `own`.
+// The difference of two rows of flows (x), and of two rows of distances by place and, with these, by task
+// (y).
 template <class T> struct Difference {
   const T *flow_r, *flow_s, *near_r, *near_s;
   T *x, *by_place, *first, *second, *y, *own;
@@ -204,15 +201,13 @@ template <class T> struct OneTask {
   const T *costs, *on_its_place, *own, *flow, *flow_back, *near, *near_back;
 };
 
-// The communication between two exchanged tasks is counted in the costs of both as if the other one stayed;
-// this term corrects it.
+// Two exchanged tasks count as if the other one stayed, each; this term corrects their communication.
 template <bool kBoth, class T> HOPBYTES_INLINE T between(T flow, T flow_back, T near, T near_back) {
   if constexpr (kBoth) return (flow + flow_back) * (near + near_back);
   else return T(2) * flow * near;
 }
 
-// Computes the change of every exchange with task r, including what the following pass over all pairs
-// subtracts.
+// Computes the change of every exchange with task r, and what the following pass subtracts.
 template <bool kBoth, class T>
 void evaluate_task(int64_t n, int64_t r, const int32_t* place, const OneTask<T>& task, const Factors<T>& by,
                    T* elsewhere_row, T* fresh_row) {

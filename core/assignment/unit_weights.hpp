@@ -1,12 +1,6 @@
 // Gain cache by ancestors: for every task of high degree the weight of its arcs into each unit of a tree,
 // kept up to date under exchanges. The cost of such a task on any PE follows from one number per level.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "assignment/cells.hpp"
 #include "graph/graph.hpp"
 
@@ -48,8 +42,7 @@ template <class W> class UnitWeights {
     }
   }
 
-  // Returns the cost of a task that has a row on a PE, or a lower bound of it that is not below `limit`.
-  // Counts the levels that it reads.
+  // Returns the cost of a task with a row on a PE, or a bound not below `limit`; counts the levels read.
   int64_t cost_at(int32_t v, int32_t pe, int64_t limit, int64_t& read) const {
     int64_t cost = cost_[levels_] * total_[v];
     for (int64_t l = levels_; l-- > 0;) {
@@ -107,8 +100,7 @@ template <class W> class UnitWeights {
     }
   }
 
-  // A row is a hash table that is at most half full, or has an entry for every unit if that takes no more
-  // memory.
+  // A row is a hash table at most half full, or has an entry for every unit if that is no larger.
   int64_t capacity(int64_t degree) const {
     int64_t most = 0;
     for (const int64_t units : level_units_) most += std::min(degree, units);

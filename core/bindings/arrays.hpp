@@ -3,12 +3,12 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
-#include <cstdint>
-#include <span>
+#include <optional>
 #include <thread>
 #include <tuple>
 
 #include "graph/csr.hpp"
+#include "util/team.hpp"
 
 namespace nb = nanobind;
 
@@ -51,6 +51,24 @@ struct type_caster<R> {
     to = caster.operator cast_t<T>();
     return true;
   }
+};
+
+// The threads of a call, for a number of Python.
+template <> struct type_caster<hopbytes::Team> {
+  static constexpr auto Name = const_name("int");
+  template <class T> using Cast = hopbytes::Team&;
+  template <class T> static constexpr bool can_cast() { return true; }
+  bool from_python(handle given, uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<int32_t> number;
+    const bool fits = number.from_python(given, flags, cleanup);
+    if (fits) threads_ = number.value;
+    return fits;
+  }
+  operator hopbytes::Team&() { return team_.emplace(threads_); }
+
+ private:
+  int32_t threads_ = 1;
+  std::optional<hopbytes::TeamOfCall> team_;
 };
 
 }  // namespace nanobind::detail

@@ -2,8 +2,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <bit>
-
 #include "changing/batch_update.hpp"
 #include "search_arguments.hpp"
 

@@ -1,12 +1,10 @@
-#include "arrays.hpp"
 #include "search_arguments.hpp"
 
 // Each of them registers the kernels of the source file of the same name.
-void bind_changing(nb::module_&), bind_deep(nb::module_&), bind_engine(nb::module_&),
-    bind_fragments(nb::module_&), bind_graph(nb::module_&), bind_group(nb::module_&),
-    bind_parallel(nb::module_&), bind_parse(nb::module_&), bind_repair(nb::module_&),
-    bind_routed(nb::module_&), bind_routes(nb::module_&), bind_slot_groups(nb::module_&),
-    bind_slots(nb::module_&), bind_stream(nb::module_&), bind_tabu(nb::module_&), bind_waiting(nb::module_&);
+void bind_changing(nb::module_&), bind_device(nb::module_&), bind_engine(nb::module_&),
+    bind_graph(nb::module_&), bind_networks(nb::module_&), bind_parallel(nb::module_&),
+    bind_input(nb::module_&), bind_repair(nb::module_&), bind_slot_groups(nb::module_&),
+    bind_slots(nb::module_&), bind_tabu(nb::module_&);
 
 NB_MODULE(_core, m) {
   // Calls would wait for the lock of the main interpreter for ever.
@@ -14,9 +12,8 @@ NB_MODULE(_core, m) {
     throw nb::import_error("hopbytes does not run in a sub-interpreter of Python: start a process instead");
   }
   nb::set_leak_warnings(false);
-  for (const auto bind : {bind_changing, bind_deep, bind_engine, bind_fragments, bind_graph, bind_group,
-                          bind_parallel, bind_parse, bind_repair, bind_routed, bind_routes, bind_slot_groups,
-                          bind_slots, bind_stream, bind_tabu, bind_waiting})
+  for (const auto bind : {bind_changing, bind_device, bind_engine, bind_graph, bind_networks, bind_parallel,
+                          bind_input, bind_repair, bind_slot_groups, bind_slots, bind_tabu})
     bind(m);
   // Python's own store to the array would be a data race with the searches that read the flag.
   m.def("request_stop", [](hopbytes::Out<int32_t> flag) {

@@ -1,6 +1,5 @@
 // Settings that Python passes by name, so that the order of fields has no meaning on either side.
 #pragma once
-#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>

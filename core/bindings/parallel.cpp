@@ -1,10 +1,12 @@
-// Binds the parts of a multilevel mapping in which all threads work on one level of a large graph.
+// Binds the parts of a multilevel mapping in which all threads work on one level of a large graph, and the two
+// steps by which road-like graphs are coarsened.
 #include "graph/unit_weight.hpp"
+#include "partition/coarsening/natural_cuts.hpp"
 #include "partition/coarsening/parallel_contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
+#include "partition/coarsening/tree_parts.hpp"
 #include "partition/refinement/synchronous_moves.hpp"
 #include "search_arguments.hpp"
-#include "util/team.hpp"
 
 using namespace hopbytes;
 
@@ -92,6 +94,29 @@ void bind_parallel(nb::module_& m) {
            return on_level(arrays, team, [&](const auto& graph) {
              return SynchronousMoves(graph, distance, max_block_weight, pe, near_boundary, team)
                  .refine(rounds, control);
+           });
+         });
+  define(m, "cluster_tree_parts",
+         [](const GraphArrays& arrays, int64_t max_cluster, In<int32_t> community, Out<int32_t> map) {
+           expect(std::ssize(map) == arrays.n() && (community.empty() || community.size() == map.size()),
+                  "clusters");
+           return on_graph(arrays, {}, [&](const auto& graph) {
+             const Clusters clusters =
+                 cluster_tree_parts(graph, community.empty() ? nullptr : community.data(), max_cluster);
+             number_clusters(clusters, Team::alone(), map);
+             return clusters.count;
+           });
+         });
+  define(m, "fragments_between_natural_cuts",
+         [](const GraphArrays& arrays, Control control, int64_t region, int64_t cores_per_region,
+            int64_t most_work, uint64_t seed, Out<int32_t> map) {
+           expect(std::ssize(map) == arrays.n(), "clusters");
+           return on_graph(arrays, {}, [&](const auto& graph) {
+             Rng rng(seed);
+             const NaturalCutContext context{region, cores_per_region, most_work};
+             const Clusters clusters = fragments_between_natural_cuts(graph, context, rng, control);
+             number_clusters(clusters, Team::alone(), map);
+             return clusters.count;
            });
          });
 }

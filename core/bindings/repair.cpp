@@ -25,8 +25,5 @@ void bind_repair(nb::module_& m) {
            const auto change = static_cast<int64_t>(std::clamp(done.cost_change, -most, most));
            return std::tuple(done.moves, done.swaps, change, done.pes_compared);
          });
-  define(m, "list_schedule", [](In<int64_t> load, In<int64_t> capacity, Out<int32_t> pe) {
-    expect(pe.size() == load.size() && (load.empty() || !capacity.empty()), "loads and PEs");
-    list_schedule(load, capacity, pe);
-  });
+  define(m, "list_schedule", list_schedule);
 }

@@ -1,15 +1,7 @@
-// The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their
-// C++ forms.
+// The common arguments of searches as Python groups them (hopbytes/engine/problem.py), and their C++ forms.
 #pragma once
-#include <atomic>
-#include <map>
-#include <memory>
-#include <type_traits>
-
-#include "arrays.hpp"
-#include "checked.hpp"
 #include "graph/any_distance.hpp"
-#include "graph/graph.hpp"
+#include "graph/csr_build.hpp"
 #include "named_settings.hpp"
 #include "util/control.hpp"
 
@@ -90,49 +82,16 @@ inline void expect_placement_of(const GraphArrays& graph, In<int32_t> pe, size_t
   expect_placement(pe, graph.n(), static_cast<int64_t>(k));
 }
 
-// How many weights a thread converts at once.
-constexpr int64_t kWeightsPerRange = 1 << 17;
-
-inline bool fits_32_bits(const Csr& g, Team& team) {
-  constexpr int64_t most = 0x7fffffff;
-  if (g.weight.empty()) return g.m() <= most;
-  std::atomic<int64_t> sum{0};  // at most by `most` too large for each range
-  parallel_ranges(g.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
-    int64_t total = 0;
-    for (int64_t e = begin; e < end && total <= most; ++e)
-      total = g.weight[e] > most ? most + 1 : total + g.weight[e];
-    if (sum.load(std::memory_order_relaxed) <= most) sum += total;
-  });
-  return sum <= most;
-}
-
-// A view of Python's arrays as a graph of the engine. Weights are copied if W has 32 bits; without weights or
-// loads nothing is stored for them.
-template <class W> Graph<W> view_of(const GraphArrays& given, const LinearCostArrays& costs, Team& team) {
-  const Csr& csr = given.csr;
-  Graph<W> graph;
-  graph.n = csr.n();
-  graph.start = csr.indptr.data();
-  graph.adj = csr.target.data();
-  if constexpr (std::is_same_v<W, int64_t>) {
-    if (!csr.weight.empty()) graph.weight = Weights(csr.weight.data());
-  } else if (!csr.weight.empty()) {
-    graph.own_weight = Buffer<W>(csr.m());
-    parallel_ranges(csr.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t e = begin; e < end; ++e) graph.own_weight[e] = static_cast<W>(csr.weight[e]);
-    });
-    graph.weight = Weights<W>(graph.own_weight.data());
-  }
-  if (!given.load.empty()) graph.load = Weights(given.load.data());
-  graph.sum_loads();
-  graph.uneven = weights_uneven(graph, team);
-  graph.linear_cost = linear_cost_of(costs, graph.n);
-  return graph;
-}
-
 inline void expect_graph(const GraphArrays& given, Team& team = Team::alone()) {
   expect_graph(given.csr, team);
   expect(given.load.empty() || std::ssize(given.load) == given.n(), "arrays of a graph");
+}
+
+// Returns a view of arrays with their linear costs.
+template <class W> Graph<W> view_of(const GraphArrays& given, const LinearCostArrays& costs, Team& team) {
+  Graph<W> graph = graph_view<W>(given.csr, given.load, team);
+  graph.linear_cost = linear_cost_of(costs, graph.n);
+  return graph;
 }
 
 // Calls work(graph), with weights of 32 bits if their sum fits; the threads of the team make the view of it.
@@ -149,17 +108,16 @@ auto on_graph(const GraphArrays& given, const LinearCostArrays& costs, Work work
 template <class Work>
 auto on_both(const GraphArrays& given, const LinearCostArrays& costs, const DistanceArrays& distances,
              size_t k, Work work) {
-  expect_distances(distances, k);
   expect_below(costs.block, static_cast<int64_t>(k), "PEs");
-  if (distances.table.empty())
-    return on_graph(given, costs, [&](const auto& graph) {
-      return work(graph, TreeDistance{distances.label.data(), distances.bit_cost.data()});
-    });
-  expect_graph(given);
-  const Graph<int64_t> graph = view_of<int64_t>(given, costs, Team::alone());
-  const auto pes = static_cast<int64_t>(k);
-  if (distances.label.empty()) return work(graph, TableDistance{distances.table.data(), pes});
-  return work(graph, NetworkDistance(distances.label.data(), distances.table, pes));
+  return with_distance(distances, k, [&]<class D>(const D& distance) {
+    const auto on = [&](const auto& graph) { return work(graph, distance); };
+    if constexpr (std::is_same_v<D, TreeDistance>) {
+      return on_graph(given, costs, on);
+    } else {
+      expect_graph(given);
+      return on(view_of<int64_t>(given, costs, Team::alone()));
+    }
+  });
 }
 
 }  // namespace hopbytes

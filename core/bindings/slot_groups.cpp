@@ -2,7 +2,6 @@
 #include "assignment/pairwise_repartition.hpp"
 #include "assignment/swap_refine.hpp"
 #include "search_arguments.hpp"
-#include "util/team.hpp"
 
 using namespace hopbytes;
 
@@ -73,7 +72,8 @@ void bind_slot_groups(nb::module_& m) {
              PairwiseRepartition repartition(graph, search, unit_start, options, control);
              counted[3] = repartition.run(pairs, seed, counted[2] = 0);
              control.record_work(repartition.scanned_edges());
-             counted[0] = search.evaluations(), counted[1] = search.swaps();
+             const SearchCounts& counts = search.state().counts();
+             counted[0] = counts.evaluations, counted[1] = counts.swaps;
            });
          });
 }

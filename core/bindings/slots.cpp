@@ -2,7 +2,6 @@
 // here and what uses SwapSearch in slot_groups.cpp, so that neither is compiled twice.
 #include "assignment/chains.hpp"
 #include "assignment/constructions.hpp"
-#include "assignment/pair_search.hpp"
 #include "search_arguments.hpp"
 
 using namespace hopbytes;
@@ -37,7 +36,7 @@ void bind_slots(nb::module_& m) {
             Out<int32_t> pe, Out<int64_t> counted) {
            expect(kind != listed_pairs || order.size() % 2 == 0, "pairs");
            const auto search = [&](auto& exchange, PairCounts& counts) {
-             if (kind == all_pairs) search_all_pairs(exchange, control, counts);
+             if (kind == all_pairs) search_cyclic(exchange, 0, arrays.n(), control, counts);
              if (kind == blocks) search_blocks(exchange, reach, control, counts);
              if (kind == near_pairs) search_near_pairs(exchange, reach, order, control, counts);
              if (kind == listed_pairs) search_listed_pairs(exchange, order, control, counts);

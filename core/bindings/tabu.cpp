@@ -1,7 +1,6 @@
 // Binds tabu.hpp.
 #include "assignment/tabu.hpp"
 #include "search_arguments.hpp"
-#include "util/team.hpp"
 
 using namespace hopbytes;
 

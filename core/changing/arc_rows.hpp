@@ -1,7 +1,6 @@
 // A symmetric graph under change: the weight of a pair is set in time proportional to the smaller degree.
 #pragma once
 #include <bit>
-#include <stdexcept>
 
 #include "graph/csr.hpp"
 #include "util/assert.hpp"
@@ -34,8 +33,8 @@ struct ArcRows {
     return -1;
   }
 
-  // Sets the weight of the pair {u, v}, 0 removes it; `old` becomes the weight before. Returns false, and
-  // changes nothing, if the arrays are full.
+  // Sets the weight of the pair {u, v}, 0 removes it, and `old`. Returns false, without a change, if the
+  // arrays are full.
   bool set(int32_t u, int32_t v, int64_t w, int64_t& old) const {
     const int64_t a = find(u, v);
     old = a < 0 ? 0 : weight[a];

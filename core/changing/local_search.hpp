@@ -103,8 +103,7 @@ class LocalSearch {
 
   bool locked(int32_t u) const { return state_.mark[u] == stamp_; }
 
-  // Returns the task of `q` whose move to the PE of u, while u moves to q, changes the cost least; -1 if none
-  // fits.
+  // Returns the task of `q` that changes the cost least if u and it exchange their PEs; -1 if none fits.
   int32_t partner(int32_t u, int32_t q, int64_t& change) {
     const int32_t p = state_.pe[u];
     const int64_t own = state_.load[u];
@@ -129,11 +128,10 @@ class LocalSearch {
            v = state_.next[v], ++tried) {
         bool known = false;
         for (const auto& [t, w] : beside) known |= t == v;
-        if (!known && rows_apart(u, v)) consider(v, 0);
+        if (!known && state_.rows.find(u, v) < 0) consider(v, 0);
       }
     return best;
   }
-  bool rows_apart(int32_t u, int32_t v) const { return state_.rows.find(u, v) < 0; }
 
   void apply(int32_t u, int32_t q) {
     log_.push_back({u, state_.pe[u]});
@@ -186,11 +184,8 @@ class LocalSearch {
         total += fresh.change;
       }
       offer_neighbours(u);
-      if (total < best) {
-        best = total, kept = log_.size(), fruitless = 0;
-      } else {
-        ++fruitless;
-      }
+      if (total < best) best = total, kept = log_.size(), fruitless = 0;
+      else ++fruitless;
     }
     while (log_.size() > kept) {
       state_.move(log_.back().first, log_.back().second);

@@ -1,9 +1,6 @@
 // A mapping of a changing graph: what follows from it (J, loads, boundaries) is kept up to date under moves.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 #include "changing/arc_rows.hpp"
 #include "graph/any_distance.hpp"
@@ -54,8 +51,7 @@ class Placement : public PlacementArrays {
     return i - leaves_;
   }
 
-  // Returns the nearest PE with room for w to PE p among the roomiest of each part of the tree of PEs, -1
-  // if no PE has room.
+  // Returns the nearest PE to p among the roomiest of each part of the tree that have room for w, -1: none.
   int64_t nearest_room(int32_t p, int64_t w) const {
     // Walking up from p's leaf, the first subtree that has room holds PEs with near numbers.
     int64_t i = leaves_ + p;
@@ -110,6 +106,7 @@ class Placement : public PlacementArrays {
 
   // Gives a task that has no PE one.
   void put(int32_t u, int32_t q) {
+    HOPBYTES_CHECK(pe[u] < 0 && q >= 0 && q < k());
     int32_t elsewhere = 0;
     neighbours(u, [&](int32_t v, int64_t w) {
       const int32_t r = pe[v];
@@ -186,11 +183,8 @@ class Placement : public PlacementArrays {
     list = u;
   }
   void unlink(int32_t u) const {
-    if (previous[u] >= 0) {
-      next[previous[u]] = next[u];
-    } else {
-      head(u) = next[u];
-    }
+    if (previous[u] >= 0) next[previous[u]] = next[u];
+    else head(u) = next[u];
     if (next[u] >= 0) previous[next[u]] = previous[u];
   }
   void change_outer(int32_t v, int difference) const {

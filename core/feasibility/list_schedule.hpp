@@ -1,17 +1,15 @@
 // Tasks assigned from scratch when moves and exchanges cannot respect the capacities of PEs.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <queue>
-#include <vector>
 
-#include "graph/csr.hpp"
+#include "graph/checked.hpp"
 
 namespace hopbytes {
 
 // List scheduling: assigns the heaviest tasks first, each to the PE with the smallest relative load. Tasks
 // without load stay. (Graham 1969: exceeds the mean by at most the heaviest task.) O(n log n).
 inline void list_schedule(In<int64_t> load, In<int64_t> capacity, Out<int32_t> pe) {
+  expect(pe.size() == load.size() && (load.empty() || !capacity.empty()), "loads and PEs");
   std::vector<int64_t> order;
   for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)
     if (load[u] > 0) order.push_back(u);

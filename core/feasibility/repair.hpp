@@ -1,17 +1,8 @@
 // Makes a mapping respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
 // to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "util/control.hpp"
-#include "graph/csr.hpp"
-#include "graph/any_distance.hpp"
-#include "feasibility/donors.hpp"
-#include "feasibility/nearest.hpp"
-#include "feasibility/tasks.hpp"
-#include "graph/linear_cost.hpp"
+#include "feasibility/pes.hpp"
 
 namespace hopbytes {
 
@@ -39,8 +30,7 @@ class Repair {
         evaluated_at_(g_.n(), -1),
         near_(graph, pe, k_) {}
 
-  // Every overloaded PE passes tasks on until it respects its maximum load or no PE has room. Then it
-  // exchanges tasks for lighter ones.
+  // Every overloaded PE passes tasks on while a PE has room; then it exchanges tasks for lighter ones.
   RepairResult enforce_capacities() {
     for (int64_t p = 0; p < k_ && !cancelled(); ++p)
       if (room_[p] < 0) move_out(p);
@@ -146,8 +136,8 @@ class Repair {
     for (size_t i = 0; i < near_.tried(); ++i) consider(near_.pe(i));
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(near_.tried(), 2); ++i) consider(nearest_(room_, near_.pe(i), w));
-    // If the nearest PEs with room are forbidden, all others with room are tried: those that the task lists
-    // if it may only be there.
+    // If the nearest PEs with room are forbidden, all others with room are tried, or those that the task
+    // lists.
     if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0) {
       if (linear_cost_->rest[u] >= LinearCost::kForbidden)
         for (const int32_t q : linear_cost_->listed(u)) consider(q);
@@ -159,9 +149,8 @@ class Repair {
     return true;
   }
 
-  // Moves the task with the least loss first. The losses of the neighbours of a moved task decrease, so they
-  // are evaluated again; a move that has become better would otherwise stay behind others in the queue. (A
-  // move that has become worse is detected when it comes to the top.)
+  // Moves the task with the least loss first. The losses of its neighbours decrease, so they are evaluated
+  // again; a move that has become worse is detected when it comes to the top.
   void move_out(int64_t p) {
     std::vector<Offer> heap;
     const auto evaluate = [&](int64_t u) {
@@ -209,8 +198,7 @@ class Repair {
     return pes;
   }
 
-  // No PE has room for a whole task of p: exchanges a task for a lighter one elsewhere, the pair with the
-  // largest relief first, while the overload falls.
+  // No PE has room for a task of p: exchanges one for a lighter one elsewhere, the largest relief first.
   void exchange(int64_t p) {
     while (room_[p] < 0 && work_left_ > 0 && !cancelled()) {
       std::vector<int64_t> own = members(p);
@@ -240,9 +228,8 @@ class Repair {
     }
   }
 
-  // From tasks sorted by falling weight, returns the one to take for a task of weight w: light enough to
-  // remove the overload if the room permits it, otherwise the lightest one that the room permits; -1 if none
-  // helps.
+  // From tasks sorted by falling weight, returns the one to take for a task of weight w: one that ends the
+  // overload if the room permits it, otherwise the lightest that the room permits; -1 if none helps.
   int64_t partner(const std::vector<int64_t>& tasks, int64_t w, int64_t room, int64_t overload) const {
     const int64_t lightest = w - room;
     const auto enough =

@@ -1,6 +1,5 @@
 // Distances whose form is known at run time only, so that code that reads few of them is compiled once.
 #pragma once
-#include <span>
 #include <utility>
 #include <variant>
 

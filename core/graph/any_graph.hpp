@@ -1,8 +1,6 @@
 // Graphs whose type of weights is known at run time only, so that code that reads few weights, or much else
 // with each of them, is compiled once.
 #pragma once
-#include <cstdint>
-
 #include "graph/graph.hpp"
 
 namespace hopbytes {

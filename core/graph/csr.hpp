@@ -1,7 +1,10 @@
-// Compressed sparse rows.
+// Compressed sparse rows, and what nearly all headers use of the standard library.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace hopbytes {
 

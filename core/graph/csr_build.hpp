@@ -1,11 +1,8 @@
-// Graphs made of arcs: rows, subgraphs, and the symmetric graph.
+// Graphs made of arcs: rows, subgraphs, the symmetric graph, and an order of its vertices.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <utility>
-#include <vector>
+#include <type_traits>
 
-#include "graph/csr.hpp"
+#include "graph/checked.hpp"
 #include "graph/graph.hpp"
 #include "graph/row_ranges.hpp"
 #include "util/bucket_order.hpp"
@@ -18,6 +15,12 @@ inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t>
                              Out<int64_t> indptr, Out<int32_t> out_target, Out<int64_t> out_volume,
                              Out<int64_t> out_messages) {
   const int64_t n = std::ssize(indptr) - 1, m = std::ssize(source);
+  expect(n >= 0 && std::ssize(target) == m && std::ssize(volume) == m && std::ssize(out_target) == m &&
+             std::ssize(out_volume) == m && messages.size() == out_messages.size() &&
+             (messages.empty() || std::ssize(messages) == m),
+         "arcs");
+  expect_below(source, n, "sources");
+  expect_below(target, n, "targets");
   std::vector<int64_t> by_target(m), order(m);
   order_by_bucket(
       m, n, Team::alone(), [&](int64_t e) { return target[e]; }, indptr,
@@ -48,7 +51,13 @@ inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t>
 // for every other vertex. Returns the number of arcs written.
 inline int64_t induced_csr(const Csr& g, In<int32_t> members, In<int32_t> place, Out<int64_t> out_indptr,
                            Out<int32_t> out_target, Out<int64_t> out_weight) {
-  int64_t filled = 0;
+  expect_graph(g);
+  expect_below(members, g.n(), "members");
+  int64_t arcs = 0, filled = 0;
+  for (const int32_t v : members) arcs += g.indptr[v + 1] - g.indptr[v];
+  expect(std::ssize(place) == g.n() && out_indptr.size() == members.size() + 1 &&
+             std::ssize(out_target) == arcs && (g.weight.empty() || out_weight.size() == out_target.size()),
+         "arrays of a subgraph");
   for (size_t i = 0; i < members.size(); ++i) {
     out_indptr[i] = filled;
     for (int64_t e = g.indptr[members[i]]; e < g.indptr[members[i] + 1]; ++e) {
@@ -175,5 +184,75 @@ class Symmetrization {
   Buffer<int32_t> source_;
   Buffer<int64_t> weight_;
 };
+
+// How many weights a thread converts at once.
+constexpr int64_t kWeightsPerRange = 1 << 17;
+
+inline bool fits_32_bits(const Csr& g, Team& team) {
+  constexpr int64_t most = 0x7fffffff;
+  if (g.weight.empty()) return g.m() <= most;
+  std::atomic<int64_t> sum{0};  // at most by `most` too large for each range
+  parallel_ranges(g.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t total = 0;
+    for (int64_t e = begin; e < end && total <= most; ++e)
+      total = g.weight[e] > most ? most + 1 : total + g.weight[e];
+    if (sum.load(std::memory_order_relaxed) <= most) sum += total;
+  });
+  return sum <= most;
+}
+
+// A view of rows as a graph; weights are copied if W has 32 bits, and 1 each takes no memory.
+template <class W> Graph<W> graph_view(const Csr& csr, In<int64_t> load, Team& team) {
+  Graph<W> graph;
+  graph.n = csr.n();
+  graph.start = csr.indptr.data();
+  graph.adj = csr.target.data();
+  if constexpr (std::is_same_v<W, int64_t>) {
+    if (!csr.weight.empty()) graph.weight = Weights(csr.weight.data());
+  } else if (!csr.weight.empty()) {
+    graph.own_weight = Buffer<W>(csr.m());
+    parallel_ranges(csr.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t e = begin; e < end; ++e) graph.own_weight[e] = static_cast<W>(csr.weight[e]);
+    });
+    graph.weight = Weights<W>(graph.own_weight.data());
+  }
+  if (!load.empty()) graph.load = Weights(load.data());
+  graph.sum_loads();
+  graph.uneven = weights_uneven(graph, team);
+  return graph;
+}
+
+// The reverse Cuthill-McKee order of a symmetric graph, in which neighbours have close numbers:
+// breadth-first searches (Cuthill, McKee 1969), each from the vertex of least degree that is not numbered
+// yet; neighbours are visited by ascending degree. Of equal degrees the smaller number comes first, so that
+// the order is the same on every processor. Writes the vertices in the reverse of this order. O(n + m log m).
+inline void reverse_cuthill_mckee(const Csr& g, Out<int32_t> order) {
+  expect_graph(g);
+  expect(std::ssize(order) == g.n(), "a graph and an order");
+  const auto n = static_cast<int64_t>(g.indptr.size()) - 1;
+  const auto degree = [&](int32_t v) { return g.indptr[v + 1] - g.indptr[v]; };
+  const auto before = [&](int32_t x, int32_t y) {
+    return degree(x) != degree(y) ? degree(x) < degree(y) : x < y;
+  };
+  std::vector<int32_t> starts(n);
+  for (int64_t v = 0; v < n; ++v) starts[v] = static_cast<int32_t>(v);
+  std::sort(starts.begin(), starts.end(), before);
+  std::vector<uint8_t> numbered(n, 0);
+  int64_t filled = 0, next = 0;
+  for (const int32_t start : starts) {
+    if (numbered[start]) continue;
+    numbered[start] = 1;
+    order[filled++] = start;
+    for (; next < filled; ++next) {
+      const int64_t first = filled;
+      for (int64_t e = g.indptr[order[next]]; e < g.indptr[order[next] + 1]; ++e) {
+        const int32_t u = g.target[e];
+        if (!numbered[u]) numbered[u] = 1, order[filled++] = u;
+      }
+      std::sort(order.begin() + first, order.begin() + filled, before);
+    }
+  }
+  std::reverse(order.begin(), order.end());
+}
 
 }  // namespace hopbytes

@@ -1,12 +1,7 @@
 // Checks of compressed sparse rows that were given. Several threads may share the rows; the answers are those
 // of one.
 #pragma once
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <vector>
-
-#include "graph/csr.hpp"
+#include "graph/checked.hpp"
 #include "graph/row_ranges.hpp"
 
 namespace hopbytes {
@@ -58,6 +53,7 @@ inline bool rows_are_valid(In<int64_t> indptr, In<int32_t> target, int64_t begin
 // Returns the first row whose targets are unsorted, duplicated or out of range; n if the row pointers do not
 // span the arcs; -1 if the graph is valid.
 inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target, Team& team) {
+  expect(!indptr.empty(), "rows of a graph");
   constexpr int64_t kRows = 1 << 12;  // at once, so that caches hold their arcs
   const auto n = std::ssize(indptr) - 1;
   if (indptr[0] != 0 || indptr[n] != std::ssize(target)) return n;
@@ -74,6 +70,7 @@ inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target, Team& team) {
 }
 
 inline bool has_diagonal(In<int64_t> indptr, In<int32_t> target, Team& team) {
+  expect_graph(Csr{indptr, target, {}}, team);
   std::atomic<bool> found{false};
   parallel_rows(indptr, team, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && !found.load(std::memory_order_relaxed); ++i)
@@ -117,6 +114,7 @@ inline int64_t count_symmetric(const Csr& g, int64_t begin, int64_t end) {
 // Returns the index of the first arc whose reverse is missing or has another weight, -1 if the graph is
 // symmetric: all arcs to larger numbers have their reverse, and there are no others.
 inline int64_t find_asymmetry(const Csr& g, Team& team) {
+  expect_graph(g, team);
   constexpr int64_t kRows = 1 << 14;  // Pointers into as many rows fit in caches.
   const bool many = g.n() + g.m() > kItemsPerRange;
   std::atomic<int64_t> count{0};

@@ -1,12 +1,8 @@
 // The graph that the engine works on: symmetric, without diagonal, both directions stored. Weights have 32 or
 // 64 bits (template), sums always 64.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "graph/linear_cost.hpp"
 #include "graph/weights.hpp"

@@ -1,11 +1,6 @@
 // Sums of values: per group, such as the loads of blocks and PEs, and of all.
 #pragma once
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <functional>
 #include <span>
-#include <vector>
 
 #include "graph/weights.hpp"
 #include "util/parallel.hpp"

@@ -1,7 +1,5 @@
 // The rows of a graph in ranges of about equal work, for passes over all arcs by several threads.
 #pragma once
-#include <cstdint>
-#include <functional>
 #include <span>
 
 #include "util/parallel.hpp"

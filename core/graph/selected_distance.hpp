@@ -1,8 +1,9 @@
 // The distances between some of the PEs, numbered anew.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "graph/any_distance.hpp"
@@ -26,7 +27,7 @@ class SelectedDistance {
   void select(TreeDistance tree, const std::vector<int32_t>& pes) {
     for (const int32_t pe : pes) label_.push_back(tree.label[pe]);
     tree.label = label_.data();
-    distance_ = AnyDistance(tree);
+    if (!all_equal(tree)) distance_ = AnyDistance(tree);
   }
   void select(TableDistance all, const std::vector<int32_t>& pes) {
     for (const int32_t a : pes)
@@ -42,6 +43,16 @@ class SelectedDistance {
     network.label = label_.data();
     network.place = place_.data();
     distance_ = AnyDistance(network);
+  }
+
+  // Whether all pairs are equally far apart: those of neighbours in the order of the labels are, then.
+  bool all_equal(const TreeDistance& tree) const {
+    std::vector<int32_t> order(label_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return label_[a] < label_[b]; });
+    for (size_t i = 2; i < order.size(); ++i)
+      if (tree(order[i - 1], order[i]) != tree(order[0], order[1])) return false;
+    return true;
   }
 
   std::vector<uint64_t> label_;

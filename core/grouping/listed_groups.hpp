@@ -1,15 +1,63 @@
 // Grouping of few objects as in TreeMatch: independent sets in the conflict graph of all possible groups.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <vector>
 
-#include "grouping/best_grouping.hpp"
+#include "graph/csr.hpp"
 #include "util/parallel.hpp"
-#include "util/team.hpp"
 
 namespace hopbytes {
+
+using Wide = __int128;
+using UnsignedWide = unsigned __int128;
+
+// The heuristic that produced a grouping. The values stand in the order in which the heuristics are tried.
+enum class Grouping : int {
+  packed,
+  smallest_first,
+  largest_last,
+  weighted_degree,
+  heaviest_edge,
+  least_degree,
+  in_order,
+  exact
+};
+
+// Keeps the grouping with the least weight between groups. That of consecutive objects gets a credit, so that
+// the ranks stay in order where that costs next to nothing.
+class BestGrouping {
+ public:
+  BestGrouping(const Csr& graph, int64_t arity, int64_t credit, Out<int32_t> group)
+      : g_(graph), credit_(credit), best_(group), trial_(graph.n()) {
+    for (int64_t v = 0; v < g_.n(); ++v) trial_[v] = static_cast<int32_t>(v / arity);
+    offer(Grouping::packed);
+  }
+  std::vector<int32_t>& trial() { return trial_; }
+  Grouping which() const { return which_; }
+
+  void offer(Grouping which) {
+    const Wide value = score(which);
+    if (which != Grouping::packed && value >= value_) return;
+    value_ = value;
+    which_ = which;
+    std::copy(trial_.begin(), trial_.end(), best_.begin());
+  }
+
+ private:
+  Wide score(Grouping which) const {
+    uint64_t leaving = 0;  // Counts both directions of a pair; the sum is at most 2^64 - 2.
+    for (int64_t v = 0; v < g_.n(); ++v)
+      for (int64_t e = g_.indptr[v]; e < g_.indptr[v + 1]; ++e)
+        if (trial_[g_.target[e]] != trial_[v]) leaving += static_cast<uint64_t>(g_.w(e));
+    return static_cast<Wide>(leaving) * (which == Grouping::packed ? 1000 - credit_ : 1000);
+  }
+
+  const Csr g_;
+  int64_t credit_;
+  Out<int32_t> best_;
+  std::vector<int32_t> trial_;
+  Wide value_ = 0;
+  Grouping which_ = Grouping::packed;
+};
 
 // Returns the binomial coefficient C(n, k), or limit + 1 if it is larger than `limit`.
 inline int64_t choose(int64_t n, int64_t k, int64_t limit) {
@@ -121,9 +169,8 @@ class ListedGroups {
     best_.offer(which);
   }
 
-  // "Largest values last": finds the shortest prefix of the sorted groups that contains a complete grouping.
-  // It repeatedly searches below the largest group of the grouping found last, while the budget of steps
-  // lasts.
+  // "Largest values last": the shortest prefix of the sorted groups that contains a complete grouping, found
+  // by searching below the largest group of the last one, while the budget of steps lasts.
   void largest_last(const std::vector<int64_t>& order) {
     std::vector<int64_t> rank(order.size());
     for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int64_t>(i);
@@ -145,8 +192,7 @@ class ListedGroups {
     take(found, Grouping::largest_last);
   }
 
-  // Covers all objects with groups ranked below `end`: the first uncovered object takes the best group
-  // possible.
+  // Covers all objects with groups ranked below `end`: the first uncovered one takes the best possible.
   bool cover(const std::vector<int64_t>& order, int64_t end, int64_t& steps, std::vector<int64_t>& taken) {
     int64_t v = 0;
     while (v < p_ && used_[v]) ++v;

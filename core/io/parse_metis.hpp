@@ -1,11 +1,6 @@
 // Parses the vertices of METIS graphs.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <span>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "io/tokens.hpp"
 
@@ -101,7 +96,12 @@ inline size_t take_plain_neighbours(Text text, size_t i, State state, const Meti
 }
 
 // Parses the lines of the vertices (the caller has read the header). Returns the number of bytes used.
-inline int64_t parse_metis(Text text, bool final, State state, const MetisArrays& out) {
+inline int64_t parse_metis(Text text, bool final, State state, Out<int64_t> indptr, Out<int32_t> targets,
+                           Out<int64_t> weights, Out<int64_t> loads) {
+  expect_state(state, targets.size(), indptr.size());
+  // Weights are stored beside targets, so both arrays need the same length.
+  expect(!state[kEdgeWeights] || weights.size() == targets.size(), "weights and targets");
+  const MetisArrays out{indptr, targets, weights, loads};
   size_t i = 0;
   Status status = kDone;
   while (i < text.size()) {

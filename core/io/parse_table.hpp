@@ -1,9 +1,5 @@
 // Parses tables of numbers: edge lists, matrices.
 #pragma once
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <span>
 #include <type_traits>
 
 #include "io/tokens.hpp"
@@ -28,6 +24,7 @@ inline Status take_number(Text text, const Token& token, State state, double& va
 template <class Value>
 int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
   static_assert(std::is_same_v<Value, int64_t> || std::is_same_v<Value, double>);
+  expect_state(state, out.size(), 0);
   size_t i = 0;
   const int64_t columns = state[kColumns];
   const auto line_fault = [&]() -> Status {

@@ -5,12 +5,11 @@
 // enlarges it and calls again) or at the first error. It never reads beyond the piece, and it checks every
 // number from the file before it uses the number as an index.
 #pragma once
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <span>
+
+#include "graph/checked.hpp"
 
 namespace hopbytes {
 
@@ -65,6 +64,14 @@ constexpr size_t kLongestToken = 4096;
 
 using State = std::span<int64_t>;
 using Text = std::span<const uint8_t>;
+
+// Throws unless a parser may go on in arrays that hold so many numbers and rows.
+inline void expect_state(State state, size_t numbers, size_t rows) {
+  expect(state.size() == kSlots, "entries of a parser's state");
+  expect(state[kArcs] >= 0 && state[kArcs] <= static_cast<int64_t>(numbers) && state[kRow] >= 0 &&
+             state[kRow] <= static_cast<int64_t>(rows),
+         "a parser's state and arrays");
+}
 
 inline bool is_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool ends_token(uint8_t c) { return is_blank(c) || c == '\n' || c == ',' || c == '#' || c == '%'; }

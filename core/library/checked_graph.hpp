@@ -1,11 +1,7 @@
 // A graph that was given to the C library, checked and copied to the form of the core.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <exception>
 #include <limits>
-#include <utility>
-#include <vector>
 
 #include "graph/csr_checks.hpp"
 #include "library/hopbytes.h"

@@ -1,20 +1,13 @@
 // The C library: checks what it is given, calls the driver of the core and verifies what it returns.
-#include "library/hopbytes.h"
 
-#include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
-#include <limits>
-#include <mutex>
 #include <new>
 #include <thread>
 
 #include "graph/cost.hpp"
-#include "library/checked_graph.hpp"
+#include "graph/csr_build.hpp"
 #include "library/keep_bounds.hpp"
-#include "library/load_bounds.hpp"
-#include "library/tree_machine.hpp"
 #include "partition/deep_multisection.hpp"
 #include "partition/groups.hpp"
 #include "partition/score.hpp"
@@ -111,25 +104,6 @@ void multisection(const Graph<W>& graph, const std::vector<MachineLevel>& levels
   for (int64_t v = 0; v < graph.n; ++v) part[v] = pe_of_leaf[group[v]];
 }
 
-template <class W>
-void search(const CheckedGraph& given, const std::vector<int64_t>& load,
-            const std::vector<MachineLevel>& levels, const hopbytes_options& options, const Control& control,
-            std::vector<int32_t>& part) {
-  const std::vector<W> weight(given.weight.begin(), given.weight.end());
-  Graph<W> graph;
-  graph.n = given.n();
-  graph.start = given.start.data();
-  graph.adj = given.target.data();
-  if (!weight.empty()) graph.weight = Weights<W>(weight.data());
-  if (!load.empty()) graph.load = Weights<int64_t>(load.data());
-  graph.sum_loads();
-  graph.uneven = weights_uneven(graph);
-  if (options.effort > 0) return multisection(graph, levels, options.seed, control, part);
-  DeepContext context;
-  if (options.effort < 0) context.per_child = 100, context.refinement.flow.rounds = 1;
-  deep_multisection(graph, levels, context, options.seed, control, part);
-}
-
 void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
             const LoadBounds& bounds, const hopbytes_options& options, Team& team,
             std::vector<int32_t>& part) {
@@ -141,9 +115,14 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
   int32_t flag = 0;
   const TimeLimit limit(options.time_limit, flag);
   const Control control = Control(&flag).with_team(team);
-  if (graph.total_weight <= std::numeric_limits<int32_t>::max())
-    search<int32_t>(graph, bounds.load, levels, options, control, part);
-  else search<int64_t>(graph, bounds.load, levels, options, control, part);
+  const auto find = [&]<class W>(const Graph<W>& view) {
+    if (options.effort > 0) return multisection(view, levels, options.seed, control, part);
+    DeepContext context;
+    if (options.effort < 0) context.per_child = 100, context.refinement.flow.rounds = 1;
+    deep_multisection(view, levels, context, options.seed, control, part);
+  };
+  if (fits_32_bits(graph.csr(), team)) find(graph_view<int32_t>(graph.csr(), bounds.load, team));
+  else find(graph_view<int64_t>(graph.csr(), bounds.load, team));
 }
 
 // Returns the largest load of a block over its share, less 1.
@@ -232,38 +211,25 @@ int hopbytes_map(const hopbytes_graph* graph, const hopbytes_options* options, i
 }
 
 const char* hopbytes_message(int status) {
-  switch (status) {
-    case HOPBYTES_OK:
-      return "blocks were written";
-    case HOPBYTES_OVERLOADED:
-      return "blocks were written, but no way was found to keep the bound of each";
-    case HOPBYTES_NULL:
-      return "a pointer that is needed is null";
-    case HOPBYTES_BAD_SIZE:
-      return "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base";
-    case HOPBYTES_BAD_INDEX:
-      return "a target is no vertex, expected base to base + n - 1";
-    case HOPBYTES_BAD_WEIGHT:
-      return "a weight or a load is negative, expected integers >= 0";
-    case HOPBYTES_ASYMMETRIC:
-      return "the graph is asymmetric, expected both directions of every edge with one weight";
-    case HOPBYTES_TOO_LARGE:
-      return "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62";
-    case HOPBYTES_BAD_MACHINE:
-      return "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs";
-    case HOPBYTES_BAD_OPTION:
-      return "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 "
-             "or 64 bits, "
-             "base 0 or 1";
-    case HOPBYTES_UNSUPPORTED:
-      return "vertices cannot be fixed to blocks";
-    case HOPBYTES_NO_MEMORY:
-      return "not enough memory";
-    case HOPBYTES_INTERNAL:
-      return "internal error of hopbytes; please report this";
-    default:
-      return "unknown status";
-  }
+  // From 1 downwards.
+  static constexpr const char* messages[] = {
+      "blocks were written, but no way was found to keep the bound of each",
+      "blocks were written",
+      "a pointer that is needed is null",
+      "bad number of vertices or rows, expected 0 <= n < 2^31 - 1 and rows that ascend from base",
+      "a target is no vertex, expected base to base + n - 1",
+      "a weight or a load is negative, expected integers >= 0",
+      "the graph is asymmetric, expected both directions of every edge with one weight",
+      "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62",
+      "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs",
+      "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 or 64 "
+      "bits, base 0 or 1",
+      "vertices cannot be fixed to blocks",
+      "not enough memory",
+      "internal error of hopbytes; please report this"};
+  static_assert(std::size(messages) == HOPBYTES_OVERLOADED - HOPBYTES_INTERNAL + 1);
+  const bool known = status <= HOPBYTES_OVERLOADED && status >= HOPBYTES_INTERNAL;
+  return known ? messages[HOPBYTES_OVERLOADED - status] : "unknown status";
 }
 
 const char* hopbytes_version(void) { return HOPBYTES_VERSION; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -33,8 +34,7 @@ enum Status { kOk = 1, kInput = -2, kMemory = -3, kError = -4 };
 
 constexpr int kOptions = 40;
 
-// Positions in METIS' array of options, which differ between its versions: HOPBYTES_METIS=5.2 selects the
-// later ones.
+// Positions in METIS' options, which differ between versions: HOPBYTES_METIS=5.2 selects the later ones.
 struct Positions {
   int type, objective, seed, least_connections, connected, allowance, numbering;
 };
@@ -68,7 +68,8 @@ struct Options {
 };
 
 struct Graph {
-  const Index *n, *constraints, *rows, *targets, *loads, *sizes, *weights;
+  const Index *n = nullptr, *constraints = nullptr, *rows = nullptr, *targets = nullptr, *loads = nullptr,
+              *weights = nullptr;
 };
 
 struct Blocks {
@@ -272,33 +273,46 @@ bool complete(const Graph& graph, const Blocks& blocks) {
   return graph.targets || graph.rows[*graph.n] == graph.rows[0];
 }
 
+// Calls METIS' own function with the arguments of this call.
+using Original = std::function<int()>;
+
+int refused(const Log& log, const Blocks& blocks) {
+  log_call(log, {}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
+  return kInput;
+}
+
+// Divides a graph and calls write(part, cut), or has METIS do it if this library does not do what is asked.
+template <class Write>
+int divide(const Graph& graph, const Blocks& blocks, const Options& options, const Log& log,
+           const Original& original, Write write) {
+  std::vector<int32_t> part;
+  int64_t cut = 0;
+  int status = 0;
+  if (*graph.constraints == 1 && options.objective == 0 && !options.least_connections &&
+      *blocks.count <= std::numeric_limits<int32_t>::max())
+    status = partition(graph, blocks, options, log, part, cut);
+  if (status == 0) {
+    status = original();
+    log_call(log, graph, *blocks.count, "passed_on", nullptr, status);
+  } else if (status == kOk) {
+    write(part, cut);
+  }
+  return status;
+}
+
 int part_graph(const char* name, bool k_way, const Graph& graph, const Blocks& blocks, const Index* given,
-               Index* edge_cut, Index* out, int (*original)(const char*, void*), void* arguments) {
-  if (inside_original) return original(name, arguments);
+               Index* edge_cut, Index* out, const Original& original) {
+  if (inside_original) return original();
   return guarded([&] {
     const Log log(name);
     const Options options(given, k_way);
-    const bool several = graph.constraints && *graph.constraints > 1;
     if (!complete(graph, blocks) || !graph.constraints || *graph.constraints < 1 || !edge_cut || !out ||
-        !options.valid() || (blocks.allowances && !several && !(blocks.allowances[0] > 1))) {
-      log_call(log, {}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
-      return static_cast<int>(kInput);
-    }
-    std::vector<int32_t> part;
-    int64_t cut = 0;
-    int status = 0;
-    if (!several && options.objective == 0 && !options.least_connections &&
-        *blocks.count <= std::numeric_limits<int32_t>::max())
-      status = partition(graph, blocks, options, log, part, cut);
-    if (status == 0) {
-      status = original(name, arguments);
-      log_call(log, graph, *blocks.count, "passed_on", nullptr, status);
-      return status;
-    }
-    if (status != kOk) return status;
-    for (int64_t v = 0; v < *graph.n; ++v) out[v] = static_cast<Index>(part[v] + options.numbering);
-    *edge_cut = static_cast<Index>(cut);
-    return status;
+        !options.valid() || (blocks.allowances && *graph.constraints == 1 && !(blocks.allowances[0] > 1)))
+      return refused(log, blocks);
+    return divide(graph, blocks, options, log, original, [&](const std::vector<int32_t>& part, int64_t cut) {
+      for (size_t v = 0; v < part.size(); ++v) out[v] = static_cast<Index>(part[v] + options.numbering);
+      *edge_cut = static_cast<Index>(cut);
+    });
   });
 }
 
@@ -311,8 +325,12 @@ struct Lists {
   int64_t size() const { return std::ssize(start) - 1; }
 };
 
-bool read_mesh(const Index* elements, const Index* nodes, const Index* start, const Index* item, int64_t base,
-               Lists& nodes_of) {
+struct Mesh {
+  const Index *elements, *nodes, *start, *item;
+};
+
+bool read_mesh(const Mesh& mesh, int64_t base, Lists& nodes_of) {
+  const auto& [elements, nodes, start, item] = mesh;
   if (!elements || !nodes || !start || *elements < 1 || *nodes < 1 || start[0] != base) return false;
   for (int64_t e = 0; e < *elements; ++e)
     if (start[e] > start[e + 1]) return false;
@@ -343,8 +361,7 @@ struct Rows {
   std::vector<Index> start{0}, target;
 };
 
-// Joins the lists that share at least `common` items, or all but one of the shorter list; with common = 0
-// those that share any.
+// Joins the lists that share at least `common` items, or all but one of the shorter list.
 Rows neighbours(const Lists& lists, const Lists& back, int64_t common, int64_t base) {
   Rows rows;
   rows.start[0] = static_cast<Index>(base);
@@ -394,8 +411,8 @@ int hand_over(const Rows& rows, Index** start, Index** target) {
   return kOk;
 }
 
-// Gives each item that the lists of several blocks share to the block of most of them, of equal ones to that
-// with the fewest items so far.
+// Gives each item to the block of most lists that hold it, of equal ones to that with the fewest items so
+// far.
 std::vector<int32_t> induced(const Lists& back, const std::vector<int32_t>& part, int64_t k) {
   std::vector<int32_t> block(back.size(), -1);
   std::vector<int64_t> items(k, 0), count(k, 0);
@@ -415,54 +432,48 @@ std::vector<int32_t> induced(const Lists& back, const std::vector<int32_t>& part
   return block;
 }
 
-struct Mesh {
-  const Index *elements, *nodes, *start, *item;
-};
-
 int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index* loads, const Index* common,
-              const Blocks& blocks, const Index* given, Index* cut_out, Index* element_block,
-              Index* node_block, int (*original)(const char*, void*), void* arguments) {
-  if (inside_original) return original(name, arguments);
+              const Blocks& blocks, const Index* given, Index* edge_cut, Index* element_block,
+              Index* node_block, const Original& original) {
+  if (inside_original) return original();
   return guarded([&] {
     const Log log(name);
     const Options options(given, !(given && given[0] == 0));
+    const int64_t base = options.numbering;
     Lists nodes_of;
-    if (!options.valid() || !blocks.count || *blocks.count < 1 || (of_elements && !common) || !cut_out ||
-        !element_block || !node_block ||
-        !read_mesh(mesh.elements, mesh.nodes, mesh.start, mesh.item, options.numbering, nodes_of)) {
-      log_call(log, {}, blocks.count ? *blocks.count : -1, "refused", nullptr, kInput);
-      return static_cast<int>(kInput);
-    }
-    const int64_t nodes = *mesh.nodes, base = options.numbering, k = *blocks.count;
-    const Rows rows =
-        of_elements ? rows_of_elements(nodes_of, nodes, *common, base) : rows_of_nodes(nodes_of, nodes, base);
+    if (!options.valid() || !blocks.count || *blocks.count < 1 || (of_elements && !common) || !edge_cut ||
+        !element_block || !node_block || !read_mesh(mesh, base, nodes_of))
+      return refused(log, blocks);
+    const Rows rows = of_elements ? rows_of_elements(nodes_of, *mesh.nodes, *common, base)
+                                  : rows_of_nodes(nodes_of, *mesh.nodes, base);
     const Index one = 1;
-    const Graph graph{of_elements ? mesh.elements : mesh.nodes,
-                      &one,
-                      rows.start.data(),
-                      rows.target.data(),
-                      loads,
-                      nullptr,
-                      nullptr};
-    std::vector<int32_t> part;
-    int64_t cut = 0;
-    int status = 0;
-    if (options.objective == 0 && !options.least_connections && k <= std::numeric_limits<int32_t>::max())
-      status = partition(graph, blocks, options, log, part, cut);
-    if (status == 0) {
-      status = original(name, arguments);
-      log_call(log, graph, k, "passed_on", nullptr, status);
-      return status;
-    }
-    if (status != kOk) return status;
-    const std::vector<int32_t> other = induced(of_elements ? transposed(nodes_of, nodes) : nodes_of, part, k);
-    const auto write = [&](const std::vector<int32_t>& from, Index* to) {
-      for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<Index>(from[i] + base);
-    };
-    write(part, of_elements ? element_block : node_block);
-    write(other, of_elements ? node_block : element_block);
-    *cut_out = static_cast<Index>(cut);
-    return status;
+    const Graph graph{.n = of_elements ? mesh.elements : mesh.nodes,
+                      .constraints = &one,
+                      .rows = rows.start.data(),
+                      .targets = rows.target.data(),
+                      .loads = loads};
+    return divide(graph, blocks, options, log, original, [&](const std::vector<int32_t>& part, int64_t cut) {
+      const Lists back = of_elements ? transposed(nodes_of, *mesh.nodes) : nodes_of;
+      const std::vector<int32_t> other = induced(back, part, *blocks.count);
+      const auto write = [&](const std::vector<int32_t>& from, Index* to) {
+        for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<Index>(from[i] + base);
+      };
+      write(part, of_elements ? element_block : node_block);
+      write(other, of_elements ? node_block : element_block);
+      *edge_cut = static_cast<Index>(cut);
+    });
+  });
+}
+
+// The graph of a mesh, which make(nodes_of) makes of the nodes of its elements.
+template <class Make>
+int mesh_graph(const Mesh& mesh, const Index* numbering, Index** rows, Index** targets, Make make) {
+  return guarded([&] {
+    Lists nodes_of;
+    if (!numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
+        !read_mesh(mesh, *numbering, nodes_of))
+      return static_cast<int>(kInput);
+    return hand_over(make(nodes_of), rows, targets);
   });
 }
 
@@ -475,68 +486,54 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
       lower##__;
 // NOLINTEND(bugprone-macro-parentheses)
 
-#define PART_GRAPH(name, k_way)                                                                             \
-  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,    \
-                  Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,     \
-                  Index* part) {                                                                            \
-    auto behind = [&](const char* own) {                                                                    \
-      return pass_on(own, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances,      \
-                     options, cut, part);                                                                   \
-    };                                                                                                      \
-    return part_graph(                                                                                      \
-        #name, k_way, {n, constraints, rows, targets, loads, sizes, weights}, {k, shares, allowances},      \
-        options, cut, part,                                                                                 \
-        [](const char* own, void* call) { return (*static_cast<decltype(behind)*>(call))(own); }, &behind); \
+#define PART_GRAPH(name, k_way)                                                                          \
+  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,     \
+              Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,      \
+              Index* part) {                                                                             \
+    const auto original = [&] {                                                                          \
+      return pass_on(#name, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances, \
+                     options, cut, part);                                                                \
+    };                                                                                                   \
+    return part_graph(#name, k_way, {n, constraints, rows, targets, loads, weights},                     \
+                      {k, shares, allowances}, options, cut, part, original);                            \
   }
 PART_GRAPH(METIS_PartGraphKway, true)
 PART_GRAPH(METIS_PartGraphRecursive, false)
 
 EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                              Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
-                              Index* element_block, Index* node_block) {
-  auto behind = [&](const char* own) {
-    return pass_on(own, elements, nodes, start, item, loads, sizes, common, k, shares, options, cut,
-                   element_block, node_block);
+                          Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
+                          Index* element_block, Index* node_block) {
+  const auto original = [&] {
+    return pass_on("METIS_PartMeshDual", elements, nodes, start, item, loads, sizes, common, k, shares,
+                   options, cut, element_block, node_block);
   };
-  return part_mesh(
-      "METIS_PartMeshDual", true, {elements, nodes, start, item}, loads, common, {k, shares, nullptr},
-      options, cut, element_block, node_block,
-      [](const char* own, void* call) { return (*static_cast<decltype(behind)*>(call))(own); }, &behind);
+  return part_mesh("METIS_PartMeshDual", true, {elements, nodes, start, item}, loads, common,
+                   {k, shares, nullptr}, options, cut, element_block, node_block, original);
 }
 
 EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                               Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
-                               Index* element_block, Index* node_block) {
-  auto behind = [&](const char* own) {
-    return pass_on(own, elements, nodes, start, item, loads, sizes, k, shares, options, cut, element_block,
-                   node_block);
+                           Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
+                           Index* element_block, Index* node_block) {
+  const auto original = [&] {
+    return pass_on("METIS_PartMeshNodal", elements, nodes, start, item, loads, sizes, k, shares, options, cut,
+                   element_block, node_block);
   };
-  return part_mesh(
-      "METIS_PartMeshNodal", false, {elements, nodes, start, item}, loads, nullptr, {k, shares, nullptr},
-      options, cut, element_block, node_block,
-      [](const char* own, void* call) { return (*static_cast<decltype(behind)*>(call))(own); }, &behind);
+  return part_mesh("METIS_PartMeshNodal", false, {elements, nodes, start, item}, loads, nullptr,
+                   {k, shares, nullptr}, options, cut, element_block, node_block, original);
 }
 
 EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
-                            Index* numbering, Index** rows, Index** targets) {
-  return guarded([&] {
-    Lists nodes_of;
-    if (!common || !numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
-        !read_mesh(elements, nodes, start, item, *numbering, nodes_of))
-      return static_cast<int>(kInput);
-    return hand_over(rows_of_elements(nodes_of, *nodes, *common, *numbering), rows, targets);
+                        Index* numbering, Index** rows, Index** targets) {
+  if (!common) return kInput;
+  return mesh_graph({elements, nodes, start, item}, numbering, rows, targets, [&](const Lists& nodes_of) {
+    return rows_of_elements(nodes_of, *nodes, *common, *numbering);
   });
 }
 
 EXPORT int METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
-                             Index** rows, Index** targets) {
-  return guarded([&] {
-    Lists nodes_of;
-    if (!numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
-        !read_mesh(elements, nodes, start, item, *numbering, nodes_of))
-      return static_cast<int>(kInput);
-    return hand_over(rows_of_nodes(nodes_of, *nodes, *numbering), rows, targets);
-  });
+                         Index** rows, Index** targets) {
+  return mesh_graph({elements, nodes, start, item}, numbering, rows, targets,
+                    [&](const Lists& nodes_of) { return rows_of_nodes(nodes_of, *nodes, *numbering); });
 }
 
 EXPORT int METIS_SetDefaultOptions(Index* options) {

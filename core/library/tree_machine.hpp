@@ -1,12 +1,8 @@
 // A machine as text: a tree of levels, "node:8@10 core:4@1", as Python reads it (hopbytes/machines/tree.py).
 #pragma once
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cctype>
-#include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "graph/distance.hpp"
 #include "library/checked_graph.hpp"

@@ -2,6 +2,7 @@
 // (bindings/engine.cpp, bindings/search_settings.hpp); what has no name there keeps the value given here.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace hopbytes {
 
@@ -10,6 +11,7 @@ struct CoarseningContext {
   int64_t target = 2;                // number of vertices at which it ends
   int64_t max_cluster = 1;           // largest load of a cluster
   bool heaviest_edges_first = false;  // the order of clustering, for uneven weights
+  std::vector<int64_t> sizes = {};  // numbers of vertices that some of the graphs should have
 };
 
 // Clustering by several threads, see coarsening/synchronous_clustering.hpp.
@@ -53,6 +55,9 @@ struct FmContext {
 struct FlowContext {
   int32_t rounds = 0;          // passes over the pairs of blocks that changed; 0 turns flow refinement off
   double width = 16;           // load of the region on each side, in units of the free room
+  // Layers of the region on each side of the boundary. Better cuts that are farther away are found on coarser
+  // graphs, where a layer is thicker; without a limit the work on large graphs was superlinear.
+  int32_t layers = 8;
   int64_t max_region = 20000;  // vertices per side
   int64_t most_work = 200;     // scanned edges of one call, per arc and vertex of the graph
   // From so many vertices on, all pairs are cut at the same time, and long boundaries are divided into

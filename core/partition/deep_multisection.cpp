@@ -20,11 +20,25 @@ namespace hopbytes {
 
 namespace {
 
+// Whether nearly all vertices have about six neighbours, as in the boxes that programs in space decompose. The
+// least cuts of a box are planes, which are visible on fine graphs only. In plane lattices, and where
+// diagonal neighbours count as well, that hardly matters.
+bool may_be_box(const GraphShape& g) {
+  constexpr int64_t fewest = 5, most = 8;  // neighbours
+  return g.arcs() > fewest * g.n && g.arcs() < most * g.n && is_lattice_like(g);
+}
+
 template <class W> class DeepMultisection {
  public:
   DeepMultisection(const Graph<W>& g, const std::vector<MachineLevel>& levels, const DeepContext& context,
                    uint64_t seed, const Control& control)
-      : g_(g), levels_(levels), context_(context), seed_(seed), control_(control), rng_(seed) {}
+      : g_(g),
+        levels_(levels),
+        context_(context),
+        seed_(seed),
+        control_(control),
+        rng_(seed),
+        per_child_(may_be_box(g) ? std::max(context.per_child, context.per_child_of_box) : context.per_child) {}
 
   std::vector<int32_t> run() {
     Hierarchy<W> hierarchy = coarsened();
@@ -39,7 +53,7 @@ template <class W> class DeepMultisection {
         set_leaf_bounds(g);
         refine();
       }
-      while (depth_ < levels_.size() && (i == 0 || g.n >= context_.per_child * levels_[depth_].children())) {
+      while (depth_ < levels_.size() && (i == 0 || g.n >= per_child_ * levels_[depth_].children())) {
         divide(g);
         refine();
       }
@@ -89,9 +103,10 @@ template <class W> class DeepMultisection {
   Hierarchy<W> coarsened() {
     const MachineLevel& outermost = levels_.front();
     const std::vector<int64_t>& bounds = levels_.back().leaf_bound;
-    const int64_t target = std::max(context_.fewest, context_.per_child * outermost.children());
+    const int64_t target = std::max(context_.fewest, per_child_ * outermost.children());
     CoarseningContext limits = coarsening_limits(g_, target, *std::min_element(bounds.begin(), bounds.end()));
     limits.heaviest_edges_first = g_.uneven;
+    for (const MachineLevel& level : levels_) limits.sizes.push_back(per_child_ * level.children());
     return coarsen(g_, nullptr, limits, rng_, control_);
   }
 
@@ -151,6 +166,7 @@ template <class W> class DeepMultisection {
   uint64_t seed_;
   const Control& control_;
   Rng rng_;
+  const int64_t per_child_;
   size_t depth_ = 0;  // levels of the machine that have been divided
   std::vector<std::vector<int64_t>> leaf_bounds_;  // of every level, on the present graph
   std::vector<int64_t> group_loads_, bounds_;

@@ -2,15 +2,146 @@
 // powers of link congestion: it includes every hot link, distinguishes mappings of equal maximum
 // congestion, and may rise temporarily.
 #pragma once
+#include <array>
 #include <optional>
 
 #include "routing/congestion_swap.hpp"
-#include "routing/hybrid.hpp"
 #include "util/portable_math.hpp"
-#include "util/rng.hpp"
-#include "routing/set_moves.hpp"
 
 namespace hopbytes {
+
+// Moves of several groups at once. They reach mappings that chains of single exchanges reach only by making
+// links much hotter in between. The kinds of moves are: segments of places in machine order (a chain along a
+// dimension of a torus, a part of a leaf switch), regions around two nodes (all groups of a leaf switch, a
+// ball of a torus), clusters of groups that communicate with each other, and cycles through the places of
+// communication partners.
+class SetMoves {
+ public:
+  SetMoves(const RoutedGroups& state, const PlaceFit& fit, const Neighbourhood& neighbourhood, uint64_t reach)
+      : state_(state),
+        fit_(fit),
+        neighbourhood_(neighbourhood),
+        reach_(reach),
+        taken_(neighbourhood.places(), 0) {}
+
+  // Draws a set of groups, including `group`, that may move together; empty if the draw gave none.
+  std::span<const Relocation> draw(int32_t group, Rng& rng) {
+    pairs_.clear(), moves_.clear();
+    ++turn_;
+    constexpr std::array kinds{&SetMoves::segments, &SetMoves::regions, &SetMoves::cluster, &SetMoves::cycle};
+    (this->*kinds[rng.below(kinds.size())])(group, rng);
+    for (const auto& [a, b] : pairs_) put(state_.group_at(a), b), put(state_.group_at(b), a);
+    for (const Relocation& move : moves_)
+      if (!fit_.fits(move.group, move.place)) return {};
+    if (moves_.size() < 3) return {};  // exchanges of two groups are proposed elsewhere
+    return moves_;
+  }
+
+ private:
+  static constexpr int64_t kLongest = 32;  // places in a segment or region
+  static constexpr uint64_t kCluster = 8;
+
+  // Exchanges two segments of equal length, the second possibly reversed; or reverses one segment.
+  void segments(int32_t group, Rng& rng) {
+    const int64_t places = state_.places(), home = state_.place(group);
+    const int64_t length = std::min<int64_t>(std::min(kLongest, places / 2), int64_t{2} << rng.below(5));
+    const int64_t first = std::max<int64_t>(0, home - static_cast<int64_t>(rng.below(length)));
+    if (first + length > places) return;
+    if (rng.below(4) == 0) {
+      for (int64_t i = 0; 2 * i + 1 < length; ++i) pair(first + i, first + length - 1 - i);
+      return;
+    }
+    const int64_t other = std::max<int64_t>(0, target(group, rng) - static_cast<int64_t>(rng.below(length)));
+    if (other + length > places || std::abs(other - first) < length) return;
+    const bool reversed = rng.below(2);
+    for (int64_t i = 0; i < length; ++i) pair(first + i, reversed ? other + length - 1 - i : other + i);
+  }
+
+  // Exchanges all places within some hops of the group's node with those around another node.
+  void regions(int32_t group, Rng& rng) {
+    const int64_t a = neighbourhood_.site[state_.place(group)], b = neighbourhood_.site[target(group, rng)];
+    if (a == b) return;
+    const int64_t row_a = a * neighbourhood_.reach(), row_b = b * neighbourhood_.reach();
+    const int64_t most = std::min<int64_t>(kLongest, neighbourhood_.reach());
+    const uint16_t radius = neighbourhood_.hops[row_a + static_cast<int64_t>(rng.below(most))];
+    for (int64_t i = 0; i < most; ++i) {
+      if (neighbourhood_.hops[row_a + i] > radius || neighbourhood_.hops[row_b + i] > radius) break;
+      sites(neighbourhood_.near[row_a + i], neighbourhood_.near[row_b + i]);
+    }
+  }
+  void sites(int32_t a, int32_t b) {
+    const int64_t from = neighbourhood_.place_start[a], to = neighbourhood_.place_start[b];
+    const int64_t count =
+        std::min(neighbourhood_.place_start[a + 1] - from, neighbourhood_.place_start[b + 1] - to);
+    for (int64_t i = 0; i < count; ++i) pair(neighbourhood_.place[from + i], neighbourhood_.place[to + i]);
+  }
+
+  // Moves the group, some partners and theirs to places around another node; the groups there move back.
+  void cluster(int32_t group, Rng& rng) {
+    const uint64_t size = 2 + rng.below(kCluster - 1);
+    members_.assign(1, group);
+    for (uint64_t draws = 0; draws < 4 * size && members_.size() < size; ++draws) {
+      const int32_t from = members_[rng.below(members_.size())];
+      if (state_.partners(from) == 0) continue;
+      const int32_t next = state_.partner(from, static_cast<int64_t>(rng.below(state_.partners(from))));
+      if (std::find(members_.begin(), members_.end(), next) == members_.end()) members_.push_back(next);
+    }
+    for (const int32_t member : members_) taken_[state_.place(member)] = turn_;
+    const int64_t row = neighbourhood_.site[target(group, rng)] * neighbourhood_.reach();
+    size_t next = 0;
+    for (int64_t i = 0; i < neighbourhood_.reach() && next < members_.size(); ++i) {
+      const int32_t site = neighbourhood_.near[row + i];
+      for (int64_t j = neighbourhood_.place_start[site]; j < neighbourhood_.place_start[site + 1]; ++j) {
+        if (next == members_.size()) break;
+        if (taken_[neighbourhood_.place[j]] == turn_) continue;
+        pairs_.emplace_back(state_.place(members_[next++]), neighbourhood_.place[j]);
+      }
+    }
+  }
+
+  // Moves the group to a place near a partner, the group there near a partner of its own, and so on; the
+  // last one to the place of the first.
+  void cycle(int32_t group, Rng& rng) {
+    const uint64_t length = 3 + rng.below(3);
+    const int32_t home = state_.place(group);
+    taken_[home] = turn_;
+    for (int32_t mover = group; mover >= 0;) {
+      const int32_t p = moves_.size() + 1 == length ? home : target(mover, rng);
+      if (p != home && taken_[p] == turn_) return moves_.clear();
+      taken_[p] = turn_;
+      moves_.push_back({mover, p});
+      if (p == home) return;
+      mover = state_.group_at(p);  // -1 if the place is free: the cycle ends there
+    }
+  }
+
+  // Draws a place near a partner of the group, occasionally any place.
+  int32_t target(int32_t group, Rng& rng) {
+    if (state_.partners(group) == 0 || rng.below(8) == 0)
+      return static_cast<int32_t>(rng.below(state_.places()));
+    const int32_t partner = state_.partner(group, static_cast<int64_t>(rng.below(state_.partners(group))));
+    return neighbourhood_.draw(state_.place(partner), reach_, rng);
+  }
+
+  void pair(int64_t a, int64_t b) {
+    if (a == b || taken_[a] == turn_ || taken_[b] == turn_) return;
+    taken_[a] = taken_[b] = turn_;
+    pairs_.emplace_back(static_cast<int32_t>(a), static_cast<int32_t>(b));
+  }
+  void put(int32_t group, int32_t p) {
+    if (group >= 0) moves_.push_back({group, p});
+  }
+
+  const RoutedGroups& state_;
+  const PlaceFit& fit_;
+  Neighbourhood neighbourhood_;
+  uint64_t reach_;
+  std::vector<int64_t> taken_;
+  std::vector<std::pair<int32_t, int32_t>> pairs_;  // places whose groups are exchanged
+  std::vector<Relocation> moves_;
+  std::vector<int32_t> members_;
+  int64_t turn_ = 0;
+};
 
 struct CongestionOptions {
   int64_t evaluations = 0;  // exchanges to evaluate in total
@@ -25,9 +156,9 @@ struct CongestionOptions {
 
 class CongestionSearch {
  public:
-  CongestionSearch(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                   const Neighbourhood& neighbourhood, const CongestionOptions& options, uint64_t seed)
-      : state_(state), fit_(size, capacity), neighbourhood_(neighbourhood), options_(options), rng_(seed) {
+  CongestionSearch(RoutedGroups& state, const PlaceFit& fit, const Neighbourhood& neighbourhood,
+                   const CongestionOptions& options, uint64_t seed)
+      : state_(state), fit_(fit), neighbourhood_(neighbourhood), options_(options), rng_(seed) {
     for (int32_t g = 0; g < state.flows().n(); ++g) communicates_ |= state.partners(g) > 0;
     reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, neighbourhood_.reach()));
     if (options_.set_percent > 0) sets_.emplace(state_, fit_, neighbourhood_, reach_);
@@ -64,8 +195,7 @@ class CongestionSearch {
     std::vector<int32_t> place;
   };
 
-  // The fourth power is steep enough for the hottest links to dominate and smooth enough for the other links
-  // to count.
+  // The fourth power lets the hottest links dominate and the others count.
   double steep(int64_t value) const {
     const double x = static_cast<double>(value) * reference_, x2 = x * x;
     return x2 * x2;
@@ -100,8 +230,8 @@ class CongestionSearch {
     return made;
   }
 
-  // Proposes to move a group, alone or as part of a set. Returns the number of groups that move, 0 if the
-  // draw gave no permitted move. An exchange of two groups counts as one.
+  // Proposes to move a group, alone or in a set. Returns the number of groups that move, 0 if none may; two
+  // that are exchanged count as one.
   int64_t propose(int32_t group) {
     if (sets_ && static_cast<int32_t>(rng_.below(kSetMean * 100)) < options_.set_percent) {
       const auto moves = sets_->draw(group, rng_);
@@ -114,8 +244,7 @@ class CongestionSearch {
     return 1;
   }
 
-  // Draws a place near a communication partner of the group or near its own place. Returns -1 if a group
-  // would not fit its new place.
+  // Draws a place near a partner of the group or near its own place; -1 if a group would not fit.
   int32_t draw_place(int32_t group) {
     const int32_t home = state_.place(group);
     int32_t around = home;
@@ -125,8 +254,7 @@ class CongestionSearch {
     return !state_.alike(p, home) && fit_.both_fit(group, p, state_.group_at(p), home) ? p : -1;
   }
 
-  // Returns the change of the objective that the proposal causes; an infinite one if hop-bytes would exceed
-  // the limit.
+  // Returns the change of the objective by the proposal; an infinite one beyond the limit of hop-bytes.
   double cost() {
     double change = 0;
     int64_t hop_bytes = 0;
@@ -145,8 +273,8 @@ class CongestionSearch {
     return change;
   }
 
-  // Every exchange updates the numbers of links whose congestion exceeds, and equals, the maximum congestion
-  // of the best mapping, so that the maximum is computed only when it has fallen.
+  // Exchanges update how many links exceed, and equal, the maximum of the best mapping, so that it is
+  // computed only when it has fallen.
   void count_above() {
     above_ = level_ = 0;
     state_.links().each_from(std::max<int64_t>(1, best_.top), [&](int64_t link) {
@@ -178,7 +306,7 @@ class CongestionSearch {
   static constexpr int64_t kRefresh = 64;
   static constexpr int64_t kSetMean = 8;  // the approximate mean number of groups in a set
   RoutedGroups& state_;
-  PlaceFit fit_;
+  const PlaceFit& fit_;
   Neighbourhood neighbourhood_;
   CongestionOptions options_;
   Rng rng_;

@@ -1,8 +1,7 @@
 // Exchanges that lower the highest congestion of a link (the MC and MMC refinement of UMPA).
 #pragma once
 #include "util/control.hpp"
-#include "routing/place_fit.hpp"
-#include "routing/place_search.hpp"
+#include "routing/places.hpp"
 #include "routing/routed_groups.hpp"
 
 namespace hopbytes {
@@ -37,10 +36,10 @@ inline bool less_congested(RoutedGroups& state, CongestionRule rule) {
 // communication partners. The search ends when no group on any hottest link finds a better place.
 class CongestionSwap {
  public:
-  CongestionSwap(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                 const Neighbourhood& neighbourhood, int32_t delta, CongestionRule rule)
+  CongestionSwap(RoutedGroups& state, const PlaceFit& fit, const Neighbourhood& neighbourhood, int32_t delta,
+                 CongestionRule rule)
       : state_(state),
-        fit_(size, capacity),
+        fit_(fit),
         search_(neighbourhood),
         delta_(delta),
         rule_(rule),
@@ -97,7 +96,7 @@ class CongestionSwap {
   }
 
   RoutedGroups& state_;
-  PlaceFit fit_;
+  const PlaceFit& fit_;
   PlaceSearch search_;
   int32_t delta_;
   CongestionRule rule_;

@@ -1,9 +1,7 @@
 // Directed communication between groups, indexed from both ends, and the partners of each group.
 #pragma once
-#include <cstdint>
-#include <vector>
-
 #include "graph/csr.hpp"
+#include "util/bucket_order.hpp"
 
 namespace hopbytes {
 
@@ -15,18 +13,15 @@ struct Ports {
   In<int32_t> out = {}, in = {};  // of every arc; empty if there is one port
 };
 
-// Directed arcs between groups, with an index from targets back to arcs. All methods skip arcs of a group to
-// itself and arcs without volume.
+// Directed arcs between groups, also by target, without arcs of a group to itself and without volume.
 class Flows {
  public:
   explicit Flows(const Csr& arcs, const Ports& ports = {})
-      : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
+      : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1), back_(arcs.m()) {
     for (int32_t i = 0; i < n(); ++i)
-      for (int64_t e = arcs_.indptr[i]; e < arcs_.indptr[i + 1]; ++e)
-        source_[e] = i, ++back_start_[arcs_.target[e] + 1];
-    for (int32_t i = 0; i < n(); ++i) back_start_[i + 1] += back_start_[i];
-    std::vector<int64_t> next(back_start_.begin(), back_start_.end() - 1);
-    for (int64_t e = 0; e < arcs_.m(); ++e) back_[next[arcs_.target[e]]++] = e;
+      std::fill(source_.begin() + arcs_.indptr[i], source_.begin() + arcs_.indptr[i + 1], i);
+    const auto put = [&](int64_t e, int64_t place) { back_[place] = e; };
+    order_by_bucket(m(), n(), Team::alone(), [&](int64_t e) { return target(e); }, back_start_, put);
   }
 
   int32_t n() const { return static_cast<int32_t>(arcs_.n()); }

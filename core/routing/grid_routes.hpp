@@ -1,7 +1,6 @@
 // Routes through tori and meshes.
 #pragma once
 #include <cstdlib>
-#include <vector>
 
 #include "routing/routes.hpp"
 

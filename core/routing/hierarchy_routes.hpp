@@ -1,8 +1,5 @@
 // Routes that follow from arithmetic: fat trees, dragonflies, HyperX.
 #pragma once
-#include <utility>
-#include <vector>
-
 #include "routing/routes.hpp"
 
 namespace hopbytes {
@@ -78,8 +75,8 @@ struct FatTreeRoutes {
   std::vector<int64_t> leaves, width, first_cable;
 
  private:
-  // Visits all cables above `leaf` up to level `top`, each with an even share. The columns of level i are 0
-  // .. width[i] - 1, so all of them are reachable from every node below.
+  // Visits all cables above `leaf` up to level `top`, each with an even share: all columns of a level can be
+  // reached.
   template <class Visit> void spread(int64_t leaf, int64_t top, int64_t down, Visit&& visit) const {
     for (int64_t i = 0; i < top; ++i) {
       const int64_t links = width[i] * above[i] * cables[i];
@@ -168,8 +165,7 @@ struct DragonflyRoutes {
     return first_global + group * routers * global + port;
   }
 
-  // Returns the port of `group` that copy number `copy` of its links to `other` uses; it may exceed the last
-  // port.
+  // Returns the port of `group` for copy number `copy` of its links to `other`; it may exceed the last port.
   int64_t port_to(int64_t group, int64_t other, int64_t copy) const {
     const int64_t turn = palm ? (group - other + groups) % groups - 1 : other < group ? other : other - 1;
     return copy * (groups - 1) + turn;
@@ -179,8 +175,7 @@ struct DragonflyRoutes {
     return port_to(a, b, copy) < ports && port_to(b, a, copy) < ports;
   }
 
-  // Shortest routes from router `from` of group a to router `to` of group b: hops, and the number of copies
-  // that tie.
+  // Shortest routes from router `from` of group a to `to` of group b: hops, and how many copies tie.
   std::pair<int64_t, int64_t> nearest(int64_t a, int64_t from, int64_t b, int64_t to) const {
     int64_t fewest = 4, count = 0;
     for (int64_t copy = 0; copy * (groups - 1) < routers * global; ++copy) {
@@ -226,8 +221,8 @@ struct DragonflyRoutes {
   int64_t rule, first_local, first_global;
 
  private:
-  // Routes 1 / parts of the flow from router `from` of group a to router `to` of group b (-1: to where the
-  // link arrives). Returns the router reached.
+  // Routes 1 / parts of the flow from router `from` of a to `to` of b (-1: anywhere). Returns the router
+  // reached.
   template <class Visit>
   int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts,
                 Visit&& visit) const {

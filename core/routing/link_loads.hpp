@@ -1,10 +1,6 @@
-// Loads of links: summarised from scratch for evaluation, and as a structure that searches update flow by
-// flow.
+// Loads of links: summarised from scratch, and as a structure that searches update flow by flow.
 #pragma once
-#include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <vector>
 
 #include "graph/csr.hpp"
 #include "util/assert.hpp"
@@ -102,22 +98,18 @@ class LinkLoads {
     update_tree();
     return best_[1] == 0 ? 0 : count_[1];
   }
-  // Returns the smallest link with the largest value, -1 if no link is used.
-  int64_t argmax() {
-    update_tree();
-    if (best_[1] == 0) return -1;
-    int64_t node = 1;
-    while (node < leaves_ / 2) node = best_[2 * node] == best_[node] ? 2 * node : 2 * node + 1;
-    return pair_value(node - leaves_ / 2, 0) == best_[node] ? 2 * (node - leaves_ / 2)
-                                                            : 2 * (node - leaves_ / 2) + 1;
-  }
   // Calls visit(link) for every link whose value is at least `floor` (> 0), ascending.
   template <class Visit> void each_from(int64_t floor, Visit&& visit) {
     update_tree();
     if (best_[1] >= floor) visit_from(1, floor, visit);
   }
 
-  LoadSummary summary() { return {used_, max(), argmax(), at_max(), sum_, squares_}; }
+  // Returns whether what is kept up to date equals what follows from the amounts.
+  bool is_consistent() {
+    const LoadSummary now = summarize(amount_, price_);
+    return now.used == used_ && now.most == max() && now.at_most == at_max() && now.sum == sum_ &&
+           now.squares == squares_;
+  }
 
  private:
   // The tree: node 1 is the root, node leaves_ / 2 + i holds the links 2i and 2i + 1.

@@ -1,12 +1,6 @@
-// Routes between places: the routes of a network, the endpoint of every place, and the contribution of a flow
-// to a link.
+// Routes between places: those of a network, the endpoint of each place, the load that a flow is on a link.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "routing/any_routes.hpp"
+#include "routing/routes.hpp"
 
 namespace hopbytes {
 

@@ -2,16 +2,11 @@
 // relieve the hottest link (Mirsadeghi and Afsahi, 2016). The nodes are evaluated one after the other.
 #pragma once
 #include <map>
-#include <numeric>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "util/control.hpp"
-#include "routing/place_fit.hpp"
-#include "routing/place_search.hpp"
-#include "routing/hybrid.hpp"
-#include "util/rng.hpp"
+#include "routing/places.hpp"
+#include "routing/routed_groups.hpp"
 
 namespace hopbytes {
 
@@ -19,7 +14,7 @@ namespace hopbytes {
 // class. While such places are free, they are equally good for every group. O(places^2 x route length). When
 // it should stop, every place is a class by itself, which is valid but lets more places be evaluated.
 inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
-                                          std::span<const int64_t> capacity, const Control& control) {
+                                          In<int64_t> capacity, const Control& control) {
   const int32_t places = static_cast<int32_t>(capacity.size());
   std::vector<int32_t> of(places);
   std::iota(of.begin(), of.end(), 0);
@@ -139,8 +134,7 @@ class NextGroup {
   int64_t count_ = 0, compared_ = 0;
 };
 
-// Returns the order in which groups are placed. It does not depend on where they are placed. `compared` is
-// the number of comparisons of groups.
+// Returns the order in which groups are placed, and counts the comparisons.
 inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit, int64_t& compared) {
   NextGroup queue(flows, fit);
   std::vector<int32_t> order;
@@ -156,16 +150,15 @@ inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit,
 // Places all groups (`place` is -1 for all before). With `by_share` the hop-bytes are extrapolated from the
 // placed groups to all groups, because they grow with every placed group while congestion does not. `classes`
 // is the result of route_classes, or names every place by itself. Returns the number of evaluations.
-inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
-                            std::span<const int64_t> capacity, std::span<const int32_t> classes,
-                            const Hybrid& hybrid, bool by_share, const Control& control) {
-  PlaceFit fit(size, capacity);
-  const int32_t places = static_cast<int32_t>(capacity.size());
+inline int64_t ptram_greedy(RoutedGroups& state, PlaceFit fit, In<int32_t> classes, const Hybrid& hybrid,
+                            bool by_share, const Control& control) {
+  const auto places = static_cast<int32_t>(state.places());
+  const auto groups = static_cast<double>(state.flows().n());
   std::vector<int64_t> seen(places, -1);
   int64_t evaluations = 0, step = 0, compared = 0;
   for (const int32_t group : ptram_order(state.flows(), fit, compared)) {
     Hybrid metric = hybrid;
-    if (by_share) metric.weight[0] *= static_cast<double>(size.size()) / static_cast<double>(step + 1);
+    if (by_share) metric.weight[0] *= groups / static_cast<double>(step + 1);
     int32_t best = -1, spare = -1;
     double least = 0;
     for (int32_t p = 0; p < places; ++p) {
@@ -196,14 +189,12 @@ enum class ReliefRule { count, paper, listing };
 // Makes the best exchange of every round, among groups with traffic over hot links and the `nearest` places
 // around them. Among places at the same distance the lower number comes first, or with `nearby` the number
 // closest to the group's own place. Returns the number of rounds with an exchange.
-inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
-                            std::span<const int64_t> capacity, const Neighbourhood& neighbourhood,
+inline int64_t ptram_refine(RoutedGroups& state, const PlaceFit& fit, const Neighbourhood& neighbourhood,
                             int32_t nearest, int64_t rounds, ReliefRule rule, bool nearby,
                             const Control& control, int64_t& evaluations) {
   using Peak = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
   const bool listing = rule == ReliefRule::listing;
   const bool paper = listing || rule == ReliefRule::paper;
-  PlaceFit fit(size, capacity);
   PlaceSearch search(neighbourhood);
   std::vector<int32_t> near, homes, equals;
   for (int64_t round = 0; round < rounds; ++round) {

@@ -1,14 +1,66 @@
 // Groups on places with routed traffic between them, and the changes that a move or an exchange causes.
 #pragma once
-#include <algorithm>
-
-#include "routing/arcs_over_links.hpp"
+#include "graph/checked.hpp"
 #include "routing/flows.hpp"
 #include "routing/link_loads.hpp"
 #include "routing/placed_routes.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
+
+// Which arcs are routed over each link, while arcs change their routes. Entries of an arc that has left its
+// route remain until they are met: an arc has a version, which its valid entries share.
+class ArcsOverLinks {
+ public:
+  ArcsOverLinks(int64_t links, int64_t arcs) : over_(links), version_(arcs, 0) {}
+
+  // Enters an arc at a link of its route. Outdated entries are removed before a list grows, so that it holds
+  // at most twice the number of valid entries.
+  void enter(int32_t link, int64_t arc) {
+    auto& entries = over_[link];
+    if (entries.size() == entries.capacity() && entries.size() >= 16) {
+      sweep(entries);
+      if (2 * entries.size() > entries.capacity()) entries.reserve(2 * entries.capacity());
+    }
+    entries.push_back({arc, version_[arc]});
+  }
+
+  // Makes all entries of an arc outdated.
+  void leave_all(int64_t arc) { ++version_[arc]; }
+
+  // Calls visit(arc) for the arcs over a link, in no particular order, and removes outdated entries.
+  template <class Visit> void visit(int32_t link, Visit&& visit) {
+    auto& entries = over_[link];
+    sweep(entries);
+    for (const Entry& entry : entries) visit(entry.arc);
+  }
+
+  // Returns a random arc over a link, with equal probabilities; -1 if there is none. O(1) on average.
+  int64_t any(int32_t link, Rng& rng) {
+    auto& entries = over_[link];
+    while (!entries.empty()) {
+      const size_t i = rng.below(entries.size());
+      if (valid(entries[i])) return entries[i].arc;
+      entries[i] = entries.back();
+      entries.pop_back();
+    }
+    return -1;
+  }
+
+ private:
+  struct Entry {
+    int64_t arc;
+    int32_t version;
+  };
+
+  bool valid(const Entry& entry) const { return version_[entry.arc] == entry.version; }
+  void sweep(std::vector<Entry>& entries) {
+    std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
+  }
+
+  std::vector<std::vector<Entry>> over_;
+  std::vector<int32_t> version_;  // of each arc
+};
 
 // The new place of a group.
 struct Relocation {
@@ -42,8 +94,7 @@ class RoutedGroups {
   int32_t place(int32_t group) const { return place_[group]; }
   int32_t group_at(int32_t place) const { return group_at_[place]; }
   int64_t places() const { return static_cast<int64_t>(group_at_.size()); }
-  // Returns whether two places have the same endpoints. Such places are equally good: no link lies between
-  // them.
+  // Returns whether two places have the same endpoints, so that they are equally good.
   bool alike(int32_t a, int32_t b) const {
     const int32_t ports = flows_.ports();
     for (int32_t q = 0; q < ports; ++q)
@@ -51,8 +102,7 @@ class RoutedGroups {
     return true;
   }
 
-  // Proposes that `group` moves to p and that the group at p, if any, moves the other way. The changes are
-  // available until the next proposal.
+  // Proposes that `group` moves to p and a group there to its place, until the next proposal.
   void propose(int32_t group, int32_t p) {
     discard_proposal();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
@@ -92,8 +142,8 @@ class RoutedGroups {
   }
   LinkSums sums() const { return {hop_bytes_, links_.used(), links_.sum(), links_.squares()}; }
 
-  // Returns the highest congestion that the proposal leads to, and the number of links that then have it;
-  // exact, by applying and undoing it.
+  // Returns the highest congestion after the proposal and how many links have it, by applying and undoing
+  // it.
   std::pair<int64_t, int64_t> hottest_if() {
     for (const int32_t link : touched_) links_.add(link, change_[link]);
     const std::pair<int64_t, int64_t> found{links_.max(), links_.at_max()};
@@ -103,6 +153,7 @@ class RoutedGroups {
 
   void commit() {
     for (const int32_t link : touched_) add(link, change_[link]);
+    HOPBYTES_CHECK(links_.is_consistent());
     if (!set_.empty()) return commit_set();
     place_[group_] = target_;
     if (other_ >= 0) place_[other_] = home_;
@@ -135,8 +186,7 @@ class RoutedGroups {
   int64_t one_over(int32_t link, Rng& rng) { return over_.any(link, rng); }
 
  private:
-  // What two groups that exchange places send to and receive from one site; the second group counts
-  // negatively.
+  // What two groups that exchange places send to and receive from one site; the second one negatively.
   struct Exchange {
     int32_t place = -1;
     int64_t out = 0, in = 0;
@@ -178,8 +228,7 @@ class RoutedGroups {
     routes_.walk(flows_.from(e, place_after(source)), flows_.to(e, place_after(target)), volume,
                  [&](int32_t link, int64_t amount) { note(link, amount); });
   }
-  // Visits the arcs of a group of the set. An arc between two groups of the set belongs to the one with the
-  // lower number.
+  // Visits the arcs of a group of the set, those between two of them with the lower number.
   template <class Visit> void each_of_set(int32_t group, Visit&& visit) const {
     flows_.at(group, [&](int64_t e) {
       const int32_t other = flows_.other_end(e, group);
@@ -207,8 +256,8 @@ class RoutedGroups {
     else routes_.links(a, b, [&](const Step& step) { over_.enter(step.link, e); });
   }
 
-  // Flows on one path add up exactly: the traffic of two groups with all groups of one site is summed, and
-  // only the difference between the two groups changes its route.
+  // Flows on one path add up exactly: of the traffic of two groups with a site only the difference is
+  // rerouted.
   void reroute_merged() {
     const int32_t here = routes_.site(home_), there = routes_.site(target_);
     if (here == there) return;
@@ -277,5 +326,42 @@ class RoutedGroups {
   int64_t hop_bytes_ = 0;
   int32_t group_ = -1, other_ = -1, target_ = -1, home_ = -1;
 };
+
+// The hybrid metric of PTRAM: the weighted sum of hop-bytes, highest congestion, and mean and variance of the
+// congestion of links in use.
+struct Hybrid {
+  double weight[4];  // of the four terms, including any normalisation
+  double unit;  // integers per unit of congestion
+  double scale;  // integers per byte of load
+
+  double value(const LinkSums& sums, int64_t top) const {
+    if (sums.used == 0) return 0.0;
+    const auto used = static_cast<double>(sums.used);
+    const double mean = static_cast<double>(sums.sum) / used;
+    const double variance = static_cast<double>(sums.squares) / used - mean * mean;
+    return weight[0] * (static_cast<double>(sums.hop_bytes) / scale) +
+           weight[1] * (static_cast<double>(top) / unit) + weight[2] * (mean / unit) +
+           weight[3] * (variance / unit / unit);
+  }
+  double now(RoutedGroups& state) const { return value(state.sums(), state.links().max()); }
+  // The value after proposed additions: loads only grow, so the maximum is the old one or on a touched link.
+  double after_growth(RoutedGroups& state) const {
+    int64_t top = state.links().max();
+    for (const int32_t link : state.touched()) top = std::max(top, state.change(link).after);
+    return after(state, top);
+  }
+  // The value after any proposal, given the highest congestion that it leads to.
+  double after(const RoutedGroups& state, int64_t top) const {
+    LinkSums sums = state.sums();
+    for (const int32_t link : state.touched()) sums.add(state.change(link));
+    return value(sums, top);
+  }
+};
+
+// Reads six numbers as Python passes them: four weights, unit, scale.
+inline Hybrid hybrid_of(In<double> terms) {
+  expect(terms.size() == 6, "terms of the hybrid metric");
+  return {{terms[0], terms[1], terms[2], terms[3]}, terms[4], terms[5]};
+}
 
 }  // namespace hopbytes

@@ -1,15 +1,11 @@
 // Shortest routes through any graph of directed links, as forwarding tables.
 #pragma once
-#include <algorithm>
-#include <vector>
-
-#include "graph/csr.hpp"
+#include "graph/checked.hpp"
 #include "util/bucket_order.hpp"
 
 namespace hopbytes {
 
-// The vertices 0 .. endpoints - 1 are the endpoints. row[vertex] is a row of the table, or -1 for a vertex
-// that does not forward.
+// The first vertices are the endpoints. row[vertex] is a row of the table, -1 for one that does not forward.
 class ShortestPaths {
  public:
   ShortestPaths(In<int32_t> tail, In<int32_t> head, In<int32_t> row)
@@ -66,10 +62,19 @@ class ShortestPaths {
   std::vector<int32_t> queue_;
 };
 
-// Fills table[row * endpoints + target] with the first link of a shortest path. O(endpoints x links) time,
-// O(vertices + links) extra memory.
+// Throws unless these are links between vertices, of which some are endpoints, with rows of a table.
+inline void expect_links(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints,
+                         int64_t rows) {
+  expect(tail.size() == head.size() && endpoints >= 0 && endpoints <= std::ssize(row), "links");
+  expect_below(tail, std::ssize(row), "vertices");
+  expect_below(head, std::ssize(row), "vertices");
+  expect_below(row, rows, "rows", Team::alone(), -1);
+}
+
+// Fills table[row * endpoints + target] with the first link of a shortest path. O(endpoints x links).
 inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints,
                            Out<int32_t> table) {
+  expect_links(tail, head, row, endpoints, std::ssize(table) / std::max(1, endpoints));
   ShortestPaths paths(tail, head, row);
   std::vector<int32_t> distance(row.size());
   for (int32_t target = 0; target < endpoints; ++target) {
@@ -82,6 +87,8 @@ inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, 
 // Fills table[vertex * endpoints + target] with the number of links of a shortest path.
 inline void distance_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints,
                            Out<int32_t> table) {
+  expect_links(tail, head, row, endpoints, INT32_MAX);
+  expect(std::ssize(table) == std::ssize(row) * endpoints, "distances");
   ShortestPaths paths(tail, head, row);
   for (int32_t target = 0; target < endpoints; ++target)
     paths.search(target, table.data() + target, endpoints);

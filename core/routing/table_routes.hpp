@@ -1,9 +1,5 @@
 // Routes that stand in tables: of any network, all shortest paths, forwarding tables, and lists.
 #pragma once
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "routing/routes.hpp"
 
 namespace hopbytes {
@@ -99,8 +95,7 @@ struct ForwardingRoutes {
     return row >= 0 ? table[row * ends + target] : -2 - row;
   }
 
-  // Tables may contain loops, but no valid route is longer than the number of vertices. Only routes that
-  // arrive are visited.
+  // Tables may contain loops, but no route is longer than the number of vertices.
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
     if (hops(source, target) < 0) return false;
     if (stays(source, target)) return true;

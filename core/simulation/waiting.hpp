@@ -3,17 +3,9 @@
 // in inverse proportion of latencies. Between two steps no time passes.
 // The twin is reference/waiting_reference.py.
 #pragma once
-#include <algorithm>
 #include <compare>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <queue>
-#include <span>
-#include <utility>
-#include <vector>
 
-#include "graph/csr.hpp"
+#include "routing/fair_flows.hpp"
 #include "util/control.hpp"
 
 namespace hopbytes {
@@ -45,8 +37,7 @@ struct WaitingArrays {
   In<double> capacity;
 };
 
-// When every step was passed, and when the data of every message began to move and had arrived; infinity for
-// what does not happen.
+// When every step was passed, and when the data of every message began to move and had arrived, or infinity.
 struct WaitingTimes {
   Out<double> passed;
   Out<double> begun;
@@ -68,9 +59,7 @@ class WaitingReplay {
         speed_(arrays.bytes.size(), 0.0),
         behind_(arrays.bytes.size(), -1),
         last_(arrays.queue.empty() ? 0 : *std::max_element(arrays.queue.begin(), arrays.queue.end()) + 1, -1),
-        room_(arrays.capacity.size(), 0.0),
-        weight_(arrays.capacity.size(), 0.0),
-        on_link_(arrays.capacity.size()) {
+        links_(arrays.capacity) {
     for (auto times_of : {t_.passed, t_.begun, t_.arrived})
       std::fill(times_of.begin(), times_of.end(), std::numeric_limits<double>::infinity());
   }
@@ -145,15 +134,14 @@ class WaitingReplay {
     for (const int32_t m : active_) next = std::min(next, now_ + left_[m] / speed_[m]);
     if (next == std::numeric_limits<double>::infinity()) return false;
     std::vector<int32_t> ended;
-    size_t kept = 0;
-    for (const int32_t m : active_) {
+    std::erase_if(active_, [&](int32_t m) {
       const double end = now_ + left_[m] / speed_[m];  // of what rounding leaves, no time might pass
       left_[m] -= speed_[m] * (next - now_);
-      if (end <= next || left_[m] <= tolerance_ * a_.bytes[m]) ended.push_back(m);
-      else active_[kept++] = m;
-    }
+      const bool ends = end <= next || left_[m] <= tolerance_ * a_.bytes[m];
+      if (ends) ended.push_back(m);
+      return ends;
+    });
     now_ = next;
-    active_.resize(kept);
     changed_ = !ended.empty();
     for (const int32_t m : ended) arrive(m);
     while (!ahead_.empty() && ahead_.top().time <= now_) {
@@ -170,61 +158,18 @@ class WaitingReplay {
     return true;
   }
 
-  template <class Visit> void entries(int32_t m, Visit&& visit) const {
-    const int32_t path = a_.path[m];
-    for (int64_t e = a_.start[path]; e < a_.start[path + 1]; ++e) visit(a_.link[e], a_.share[e]);
-  }
-
-  double penalty(int32_t m) const {
-    const double latency = a_.latency[a_.path[m]];
-    return latency > 0 ? latency : 1.0;
-  }
-
-  // Fills links: the one whose messages get least is full first and decides their speeds. An entry of the
-  // queue that no longer holds goes back with its new value.
   void share_links() {
-    used_.clear();
-    for (const int32_t m : active_) {
-      speed_[m] = -1;
-      entries(m, [&](int64_t link, double share) {
-        if (on_link_[link].empty()) {
-          used_.push_back(link);
-          room_[link] = a_.capacity[link];
-          weight_[link] = 0;
-        }
-        on_link_[link].push_back(m);
-        weight_[link] += share / penalty(m);
-      });
-    }
-    std::vector<Entry> full;
-    full.reserve(used_.size());
-    for (const int64_t link : used_) full.emplace_back(room_[link] / weight_[link], link);
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue(std::greater<>(), std::move(full));
-    double level = 0;
-    size_t open = active_.size();
-    while (open > 0) {
-      const auto [stored, link] = queue.top();
-      queue.pop();
-      const double now = std::max(level, room_[link] / weight_[link]);
-      if (now > stored) {
-        queue.emplace(now, link);
-        continue;
-      }
-      level = stored;
-      for (const int32_t m : on_link_[link]) {
-        if (speed_[m] >= 0) continue;
-        speed_[m] = level / penalty(m);
-        --open;
-        entries(m, [&](int64_t other, double share) {
-          room_[other] -= share * speed_[m];
-          weight_[other] -= share / penalty(m);
-        });
-      }
-    }
-    for (const int64_t link : used_) on_link_[link].clear();
+    const auto entries = [&](int32_t m, const auto& visit) {
+      const int32_t path = a_.path[m];
+      for (int64_t e = a_.start[path]; e < a_.start[path + 1]; ++e) visit(a_.link[e], a_.share[e]);
+    };
+    const auto penalty = [&](int32_t m) {
+      const double latency = a_.latency[a_.path[m]];
+      return latency > 0 ? latency : 1.0;
+    };
+    links_.share(active_, entries, penalty, speed_);
   }
 
-  using Entry = std::pair<double, int64_t>;
   struct Event {
     double time;
     int64_t number;
@@ -242,9 +187,7 @@ class WaitingReplay {
   std::vector<uint8_t> sent_, posted_;
   std::vector<double> left_, speed_;  // of every message: bytes that have not arrived, and bytes per second
   std::vector<int32_t> behind_, last_;
-  std::vector<double> room_, weight_;
-  std::vector<std::vector<int32_t>> on_link_;
-  std::vector<int64_t> used_;
+  FairLinks links_;
   std::vector<int32_t> active_, woken_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> ahead_;
 };

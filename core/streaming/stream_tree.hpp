@@ -3,16 +3,13 @@
 // far is in arrays of the caller: the PE of every vertex, and the load of every node of the tree.
 #pragma once
 #include <cmath>
-#include <cstdint>
-#include <vector>
 
-#include "graph/csr.hpp"
+#include "graph/checked.hpp"
 #include "util/assert.hpp"
 
 namespace hopbytes {
 
-// The rows of consecutive vertices from `first` on; targets are vertices of the whole graph. Empty weights
-// and loads mean 1 each.
+// Rows of vertices from `first` on; targets are of the whole graph. Empty weights and loads mean 1 each.
 struct StreamBlock {
   int64_t first = 0;
   In<int64_t> indptr;
@@ -23,6 +20,26 @@ struct StreamBlock {
   int64_t rows() const { return static_cast<int64_t>(indptr.size()) - 1; }
   int64_t w(int64_t arc) const { return weight.empty() ? 1 : weight[arc]; }
 };
+
+// Throws unless these are rows of a graph with n vertices; targets may be wrong.
+inline void expect_block(const StreamBlock& block, int64_t n) {
+  expect_offsets(block.indptr, block.target.size(), "arrays of a block");
+  expect(block.first >= 0 && block.rows() <= n - block.first &&
+             (block.weight.empty() || block.weight.size() == block.target.size()) &&
+             (block.load.empty() || std::ssize(block.load) == block.rows()),
+         "arrays of a block");
+}
+
+// The same for targets, too, and for the numbers that the vertices of the block and their targets have.
+inline void expect_numbers(const StreamBlock& block, In<int32_t> number, int64_t lowest, int64_t count,
+                           const char* what) {
+  expect_block(block, std::ssize(number));
+  expect_below(block.target, std::ssize(number), "targets");
+  expect_below(number.subspan(block.first, block.rows()), count, what, Team::alone(), lowest);
+  bool wrong = false;
+  for (const int32_t v : block.target) wrong |= number[v] < lowest || number[v] >= count;
+  if (wrong) throw std::invalid_argument(std::string(what) + " outside their range");
+}
 
 // Nodes are numbered level by level from the root (0), the children of a node consecutively: those of x are
 // first_child[x] .. first_child[x+1]-1. All PEs are at the same depth.
@@ -50,14 +67,30 @@ struct StreamState {
   Out<int64_t> counter;
 };
 
+inline void expect_tree(const StreamTree& tree) {
+  const int64_t nodes = tree.nodes(), k = tree.k();
+  expect(k > 0 && nodes > k && std::ssize(tree.cap) == 2 * nodes && std::ssize(tree.path) == tree.depth() * k,
+         "arrays of a tree");
+  expect_below(tree.first_child, nodes + 1, "nodes");
+  expect_below(tree.path, nodes, "nodes");
+  expect_below(tree.pe_of_leaf, k, "PEs");
+}
+
 class StreamMapper {
  public:
   StreamMapper(const StreamTree& tree, const StreamState& state)
-      : tree_(tree), state_(state), weight_of_pe_(tree.k(), 0), weight_of_node_(tree.nodes(), 0) {}
+      : tree_(tree), state_(state), weight_of_pe_(tree.k(), 0), weight_of_node_(tree.nodes(), 0) {
+    expect_tree(tree);
+    expect(state.load.size() == tree.cap.size() && std::ssize(state.empty) == tree.nodes() &&
+               std::ssize(state.tasks) == tree.k() && state.counter.size() == kStreamCounters,
+           "a state and a tree");
+  }
 
   // Places every vertex of the block, or places it again if it has a PE. penalty[2*nodes]: what a node costs
   // a vertex of load 1, divided by the square root of the load of the node.
   void assign(const StreamBlock& block, In<double> penalty) {
+    expect_numbers(block, state_.pe, -1, tree_.k(), "PEs");
+    expect(penalty.size() == tree_.cap.size(), "penalties of a tree");
     for (int64_t row = 0; row < block.rows(); ++row) {
       const int64_t vertex = block.first + row;
       const Size size = size_of(block, row);
@@ -74,6 +107,7 @@ class StreamMapper {
 
   // Moves vertices of the block to PEs of their neighbours where that lowers J and keeps the bounds.
   void refine(const StreamBlock& block) {
+    expect_numbers(block, state_.pe, -1, tree_.k(), "PEs");
     for (int64_t row = 0; row < block.rows(); ++row) {
       const int64_t vertex = block.first + row;
       const int32_t own = state_.pe[vertex];
@@ -157,8 +191,7 @@ class StreamMapper {
     return tree_.pe_of_leaf[node - (tree_.nodes() - tree_.k())];
   }
 
-  // The child with the largest weight less penalty among those with room; the lighter one of equals; -1 if
-  // none has.
+  // The child with room and the largest weight less penalty, of equals the lighter one; -1 if none has room.
   int64_t best_child(int64_t node, const Size& size, bool fill, In<double> penalty) const {
     int64_t best = -1;
     double best_score = 0;
@@ -176,8 +209,7 @@ class StreamMapper {
     return best;
   }
 
-  // The PE with most room, the first of equals. Needed where vertices have unequal loads: a node then may
-  // have room for one that none of its PEs has.
+  // The PE with most room, the first of equals: a node may have room for a vertex that none of its PEs has.
   int32_t most_room(const Size& size) {
     int32_t best = 0;
     for (int32_t pe = 1; pe < tree_.k(); ++pe)
@@ -187,8 +219,7 @@ class StreamMapper {
     return best;
   }
 
-  // What a vertex saves on a PE: for every depth the weight of the neighbours that are together with it
-  // there.
+  // What a vertex saves on a PE: per depth the weight of the neighbours that are together with it there.
   int64_t saved(int32_t pe) const {
     int64_t sum = 0;
     for (int64_t d = 0; d < tree_.depth(); ++d) sum += tree_.gain[d] * weight_of_node_[node_at(d, pe)];

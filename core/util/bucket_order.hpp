@@ -1,7 +1,5 @@
 // The order of items by bucket, by counting sort.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>

@@ -3,7 +3,6 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <vector>
 
 #include "util/team.hpp"

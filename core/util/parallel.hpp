@@ -2,8 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <functional>
 
 #include "util/team.hpp"
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.changing import BatchReport as BatchReport
+    from hopbytes.solve.map_arrays import ArrayMapping as ArrayMapping
+    from hopbytes.solve.map_arrays import map_arrays as map_arrays
     from hopbytes.solve.map_phases import map_phases as map_phases
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
     "Allocation": "hopbytes.model.allocation",
+    "ArrayMapping": "hopbytes.solve.map_arrays",
     "BatchReport": "hopbytes.solve.changing",
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
@@ -86,6 +89,7 @@ _MODULE_OF = {
     "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
+    "map_arrays": "hopbytes.solve.map_arrays",
     "map_phases": "hopbytes.solve.map_phases",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +19,6 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\
 
 #: Clears the window, changes its title, colours, goes back, an 8-bit control, and text that runs backwards.
 EVIL = "\x1b[2J\x1b]0;owned\x07\x1b[31m\b\x9b31m\u202egp.exe"
-CLI = Path(hb.__file__).parent / "cli"
 
 
 def fabric(tmp_path):
@@ -86,16 +83,6 @@ def test_tables_on_a_terminal(tmp_path):
 def test_text_of_every_kind():
     assert printable("a\tb\nc é 木", "\n\t") == "a\tb\nc é 木"
     assert printable("\r\x00\x7f\x85\u2028") == "\\r\\x00\\x7f\\x85\\u2028"
-
-
-def test_verbs_print_through_one_place():
-    for path in CLI.glob("*.py"):
-        calls = [
-            node.lineno for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-        ]  # fmt: skip
-        printing = ("output.py", "app.py", "error_line.py")
-        assert not calls or path.name in printing, f"{path.name}:{calls}: say() or tell()"
 
 
 def test_a_launched_file_adds_no_line_and_is_not_opened_for_a_stranger(tmp_path):

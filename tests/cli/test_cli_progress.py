@@ -14,7 +14,7 @@ import hopbytes as hb
 from hopbytes.cli.method_options import MethodOptions
 from hopbytes.cli.options import PhaseOptions
 from hopbytes.cli.watching import Watch
-from hopbytes.engine import WorkMeter, metered_by
+from hopbytes.engine.control import WorkMeter, metered_by
 from hopbytes.show.progress import DELAY, INTERVAL, Progress, State, expected_edges
 
 

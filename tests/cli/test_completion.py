@@ -120,16 +120,11 @@ def completed(tmp_path, words):
 @pytest.mark.parametrize(
     ("words", "offered", "absent"),
     [
+        *((f"{typed}''" if typed.endswith(" ") else typed, *sets) for typed, *sets in CASES[:6]),
         ("hopbytes ''", {"map", "eval", "bench-pattern"}, {"list"}),
-        ("hopbytes ma", {"map"}, {"eval"}),
-        ("hopbytes map --pre", {"--preset"}, {"--on"}),
-        ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--order"}),
-        ("hopbytes map --preset ''", {"fast", "eco", "strong"}, {"map"}),
-        ("hopbytes map x --format sl", {"slurm"}, {"openmpi"}),
         ("hopbytes map x --mapper mul", {"multisection"}, {"swap"}),
         ("hopbytes show pre", {"presets"}, {"eco"}),
         ("hopbytes show str", {"strong"}, {"eco"}),
-        ("hopbytes map x --on to", {"torus:"}, {"tree:"}),
         ("hopbytes map st", {"stencil:"}, {"ml:"}),
     ],
 )

@@ -31,6 +31,7 @@ THEIRS = re.compile(r"mpirun|mpiexec|srun|torchrun|flux|jsrun|runjob|--hostfile|
         ("`read(format='csv')` or `write(format)`", "--input-format csv or --format"),
         ("`Limits(work=38)` repeats", "--work-limit 38 repeats"),
         ("`unknown` and `code()` stay", "`unknown` and `code()` stay"),
+        ("`per='gpu'`, `hosts=a b`", "--per gpu, --hosts a b"),
     ],
 )
 def test_translation(text, typed):

@@ -63,10 +63,3 @@ def test_a_full_standard_error_costs_no_result(unbuffered):
     done = run_shell("2>/dev/full", "map", EXAMPLE, *ON, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 0
     assert sorted(map(int, done.stdout.split())) == list(range(64))
-
-
-@pytest.mark.parametrize("arguments", [("map", "--help"), ("eval", EXAMPLE, *ON, "--order", "block")])
-def test_an_encoding_without_our_characters(arguments):
-    done = run_shell("", *arguments, PYTHONIOENCODING="ascii")
-    assert done.returncode == 0
-    assert done.stdout.isascii()

@@ -54,14 +54,6 @@ def test_sizes_have_units_on_the_screen_and_are_exact_in_json():
     assert few < many / 1.5
 
 
-def test_ascii_locales_get_two_dots():
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
-    done = subprocess.run([PROGRAM, "map", "--help-all"], capture_output=True, timeout=60, env=environment)
-    assert done.returncode == 0
-    assert b"A:B:.." in done.stdout
-    assert b"\\u2026" not in done.stdout
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("stored") / "placed.json"

@@ -138,25 +138,9 @@ def test_the_way_a_pattern_comes_in_does_not_matter(hopbytes, tmp_path, way):
     assert done.stdout == expected != "", done.stderr
 
 
-def test_ours_is_replaced_and_foreign_is_not(hopbytes, tmp_path):
-    assert hopbytes("map", EXAMPLE, *ON, "-o", "m.json").returncode == 0
-    assert hopbytes("map", EXAMPLE, *ON, "-o", "m.json").returncode == 0
-    (tmp_path / "notes.json").write_text('{"mine": true}')
-    done = hopbytes("map", EXAMPLE, *ON, "-o", "notes.json")
-    assert done.returncode == 1
-    assert "--force" in done.stderr
-    assert (tmp_path / "notes.json").read_text() == '{"mine": true}'
-    assert hopbytes("map", EXAMPLE, *ON, "-o", "notes.json", "--force").returncode == 0
-    assert json.loads((tmp_path / "notes.json").read_text())["n"] == 64
-
-
-def test_partition_keeps_its_bound(hopbytes, tmp_path):
-    side = 40
-    edges = [(i * side + j, i * side + j + 1) for i in range(side) for j in range(side - 1)]
-    edges += [(i * side + j, (i + 1) * side + j) for i in range(side - 1) for j in range(side)]
-    (tmp_path / "grid.edges").write_text("".join(f"{a} {b} 1\n{b} {a} 1\n" for a, b in edges))
+def test_partition_keeps_its_bound(hopbytes):
     done = hopbytes(
-        "map", "grid.edges", "--on", "node:4@10 core:4@1", "--partition", "--imbalance", 0.03, "--json"
+        "map", "stencil:40x40", "--on", "node:4@10 core:4@1", "--partition", "--imbalance", 0.03, "--json"
     )
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)

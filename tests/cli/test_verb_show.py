@@ -110,21 +110,6 @@ def test_shares_of_several_paths(hopbytes):
     assert done.stdout.count("  33.333 % of the flow") == 6
 
 
-def test_faults(hopbytes):
-    for words, said in (
-        (("torus:4", "--route", "0", "4"), "node '4', expected a number from 0 to 3"),
-        (("node:4 core:2", "--route", "0", "1"), "needs a machine with links"),
-        (("torus:4", "--route", "a", "1"), "node 'a', expected a number from 0 to 3, or n0 to n3"),
-        (("torus:4", "--route", "n4", "1"), "node 'n4'"),
-        (("torus:4", "--hosts", "n[0-1],x"), "1 of them none of n0 to n3 (x)"),
-        (("node:4 core:2", "--hosts", "n[0-1]"), "2 hosts for 4 nodes"),
-    ):
-        done = hopbytes("show", *words)
-        assert done.returncode == 1
-        assert said in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
 def test_eval_of_links_needs_links(hopbytes, tmp_path):
     """Without links the metrics of links are not there; asking to lower them says what would work."""
     (tmp_path / "p").write_text("0 1 5\n1 2 7\n")
@@ -207,6 +192,12 @@ def test_evaluations_are_drawn_beside_their_table(hopbytes, tmp_path, mapping_fi
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        (("show", "torus:4", "--route", "0", "4"), "--route: node '4', expected a number from 0 to 3"),
+        (("show", "node:4 core:2", "--route", "0", "1"), "--route needs a machine with links"),
+        (("show", "torus:4", "--route", "a", "1"), "node 'a', expected a number from 0 to 3, or n0 to n3"),
+        (("show", "torus:4", "--route", "n4", "1"), "--route: node 'n4'"),
+        (("show", "torus:4", "--hosts", "n[0-1],x"), "1 of them none of n0 to n3 (x)"),
+        (("show", "node:4 core:2", "--hosts", "n[0-1]"), "2 hosts for 4 nodes"),
         (("show", "node:2", "-o", "no/x.svg"), "no/x.svg: cannot be written: the folder "),
         (("show", "node:2", "-o", "x.bmp"), "x.bmp: a picture is written as .svg, .png, .pdf"),
         (("show", "node:2", "-o", "."), ".: a picture is written as .svg, .png, .pdf"),
@@ -223,7 +214,8 @@ def test_evaluations_are_drawn_beside_their_table(hopbytes, tmp_path, mapping_fi
 def test_faults_are_one_line(hopbytes, tmp_path, mapping_files, command, said):
     done = hopbytes(*command)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"hopbytes: {said}")
+    assert done.stderr.startswith("hopbytes: ")
+    assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "x.svg").exists()
 

@@ -31,48 +31,22 @@ def test_the_record_says_what_was_assumed(hopbytes):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("stencil:4x2",), 2, "--on"),
-        (("stencil:4x2", "--on", "node:4 core:2", "--bytes-scale", "-1"), 2, "--bytes-scale"),
-        (("stencil:4x2", "--on", "node:4 core:2", "--assume", "none"), 1, "--assume"),
-        (("stencil:4x2", "--on", "node:4 core:2", "--grade", "exact"), 1, "bound"),
-        (("stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
+        (("simulate", "stencil:4x2"), 2, "--on"),
+        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--bytes-scale", "-1"), 2, "--bytes-scale"),
+        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--assume", "none"), 1, "--assume"),
+        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--grade", "exact"), 1, "bound"),
+        (("simulate", "stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
+        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--platform", "no/m.xml"), 1, "no/m.xml"),
+        (("advise", "stencil:4x2"), 2, "--on"),
+        (("advise", "stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
+        (("advise", "stencil:4x2", "--on", "node:4 core:2", "--assume", "none"), 1, "--assume"),
+        (("advise", "stencil:4x2", "--on", "node:4 core:2", "--preset", "eko"), 1, "eco"),
     ],
 )
 def test_wrong_use_is_one_line(hopbytes, words, code, said):
-    done = hopbytes("simulate", *words)
-    assert done.returncode == code
+    done = hopbytes(*words)
+    assert (done.returncode, done.stdout) == (code, "")
     assert said in done.stderr.splitlines()[-1]
-    assert done.stdout == ""
-
-
-def test_a_mapping_of_another_size(hopbytes):
-    assert hopbytes("map", "stencil:4x2", "--on", SLOW, "--quiet", "-o", "placed.json").returncode == 0
-    done = hopbytes("simulate", "stencil:3x2", "placed.json")
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("stencil:4x2",), 2, "--on"),
-        (("stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
-        (("stencil:4x2", "--on", "node:4 core:2", "--assume", "none", "--grade", "bound"), 1, "--assume"),
-        (("stencil:4x2", "--on", "node:4 core:2", "--preset", "eko", "--grade", "bound"), 1, "eco"),
-    ],
-)
-def test_wrong_use_of_advise_is_one_line(hopbytes, words, code, said):
-    done = hopbytes("advise", *words)
-    assert done.returncode == code
-    assert said in done.stderr.splitlines()[-1]
-    assert done.stdout == ""
-
-
-def test_a_platform_into_a_folder_that_does_not_exist(hopbytes):
-    words = ("stencil:4x2", "--on", "node:4 core:2", "--grade", "bound", "--platform", "no/machine.xml")
-    done = hopbytes("simulate", *words)
-    assert done.returncode == 1
-    assert "no/machine.xml" in done.stderr.splitlines()[-1]
 
 
 def test_a_mapping_of_the_pattern_fits_the_trace_of_the_same_run(hopbytes, tmp_path):

@@ -27,10 +27,6 @@ def said(call) -> str:
     ("options", "what"),
     [
         ({"progress": "x"}, "progress 'x', expected a function"),
-        ({"method": ["eco", None]}, "refiner None, expected a name or a Refiner"),
-        ({"method": ["eco", "swap", 3]}, "refiner 3, expected a name or a Refiner"),
-        ({"method": 3}, "method 3, expected a name or a Chain or a Mapper"),
-        ({"seed": 1.5}, "seed 1.5, expected an integer >= 0"),
         ({"threads": True}, "threads True, expected an integer >= 1"),
         ({"partition": "yes"}, "partition 'yes', expected True or False"),
     ],

@@ -14,7 +14,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.engine import WorkMeter, metered_by
+from hopbytes.engine.control import WorkMeter, metered_by
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request

@@ -36,13 +36,6 @@ def test_texts_are_what_they_name(given, tmp_path, pattern, placed):
     assert hb.CommGraph.of(pattern).total_volume == graph.total_volume
 
 
-def test_a_machine_is_its_spec():
-    whole = hb.allocate(MACHINE)
-    for where in (MACHINE, whole, whole.machine):
-        assert hb.Mapping(range(16), where).where.k == 16
-        assert hb.map_tasks(SPEC, where, "fast").n == 16
-
-
 def test_pictures_take_the_same(given):
     pytest.importorskip("matplotlib")
     hb.plot.matrix(SPEC, "placed.json")

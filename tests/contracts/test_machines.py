@@ -20,7 +20,8 @@ from hopbytes.machines.spec import parse_machine
 SPECS = {
     "tree": ["node:2@10 core:[1,2]@1", "rack:2 node:2 / core:2"],
     "torus": ["torus:4x3@10:nodes=2 / package:2@2 core:2@1", "torus:2x2x2",
-              "torus:5:wrap=0 / core:[1,2,1,1,3]",
+              "torus:5:wrap=0 / core:[1,2,1,1,3]", "torus:4:wrap=1@9 / l3:2@2 core:[3,1]@1",
+              "torus:2x2:bw=3x5@100 / core:4@1",
               "torus:3x5:nodes=2:order=hilbert / core:2", "torus:4x3:route=spread"],
     "mesh": ["mesh:3x4:bw=2x5", "mesh:1", "mesh:3x3:route=spread"],
     "fattree": [

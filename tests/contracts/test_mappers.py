@@ -1,9 +1,6 @@
 """What every mapper in the registry promises, on random machines and awkward graphs."""
 
 import dataclasses
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -180,24 +177,3 @@ def test_a_deadline_that_has_passed_still_gives_a_placement(name):
     where = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (4, 4)))
     graph = random_graph(np.random.default_rng(3), n=200)
     check(graph, where, map_tasks(graph, where, name, limits=hb.Limits(time=0)))
-
-
-def test_every_mapper_works_with_kaminpar_hidden():
-    """In a fresh process, as on a platform without it: the built-in partitioner does all the work."""
-    script = (
-        "import sys, numpy as np, hopbytes as hb\n"
-        "sys.modules['kaminpar'] = None  # importing it fails\n"
-        "from hopbytes.machines.base import Level\n"
-        "from hopbytes.machines.tree import Tree\n"
-        "from hopbytes.algorithms.base import mappers\n"
-        "where = hb.Allocation.whole(Tree((Level('node', 10), Level('core', 1)), (4, 4)))\n"
-        "i = np.arange(3999)\n"
-        "graph = hb.CommGraph.from_edges(i, i + 1, n=4000)\n"
-        "for name in [n for n, m in mappers.items() if not (m.needs_routes or m.needs_coordinates)]:\n"
-        "    print(name, hb.map_tasks(graph, where, name).info['balance'])\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True,
-        env={**os.environ, "HOPBYTES_WITHOUT_KAMINPAR": "1"},
-    )
-    assert run.stdout.split() == [word for name in MAPPERS for word in (name, "met")]

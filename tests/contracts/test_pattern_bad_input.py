@@ -35,10 +35,7 @@ def text(tmp_path, content, name):
 
 BAD = [
     ("a.graph", "5 2\n2\n1 3\n2\n", "a.graph:5: the file ends after 3 vertices, expected 5"),
-    (
-        "a.graph", "3 2\n2\n1 3\n",
-        "a.graph:1: 3 neighbours, an odd number, expected 2 edges",
-    ),
+    ("a.graph", "3 2\n2\n1 3\n", "a.graph:1: 3 neighbours, an odd number, expected 2 edges"),
     ("a.graph", "3 2\n2\n1 4\n2\n", "a.graph:3: task 4, expected a neighbour from 1 to 3"),
     ("a.graph", "3 2\n2\n1 0\n2\n", "a.graph:3: task 0, expected a neighbour from 1 to 3"),
     ("a.graph", "3 2\n2\n1 2\n2\n", "a.graph:3: vertex 2 is its own neighbour"),

@@ -126,25 +126,17 @@ def test_annealing_ends_with_the_deadline():
     assert effort.work["anneal_rounds"] >= 1
 
 
-@pytest.mark.parametrize("goal", [name for name in objectives if name != "comm_cost"])
-def test_objectives_that_need_links_say_so(goal):
+@pytest.mark.parametrize(
+    "options",
+    [*({"objective": name} for name in objectives if name != "comm_cost"),
+     *({"method": ["identity", name]} for name in REFINERS if refiners[name].needs_routes),
+     *({"method": name} for name in NEED_ROUTES)],
+    ids=str,
+)  # fmt: skip
+def test_what_needs_links_says_so(options):
     graph = random_graph(np.random.default_rng(1), n=8)
     with pytest.raises(UnsupportedError, match="expected one with links, such as torus:"):
-        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), objective=goal)
-
-
-@pytest.mark.parametrize("name", [n for n in REFINERS if refiners[n].needs_routes])
-def test_refiners_that_need_routes_say_so(name):
-    graph = random_graph(np.random.default_rng(1), n=8)
-    with pytest.raises(UnsupportedError, match="the machine has no links, expected one with links"):
-        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), ["identity", name])
-
-
-@pytest.mark.parametrize("name", NEED_ROUTES)
-def test_mappers_that_need_routes_say_so(name):
-    graph = random_graph(np.random.default_rng(1), n=8)
-    with pytest.raises(UnsupportedError, match="the machine has no links, expected one with links"):
-        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), name)
+        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), **options)
 
 
 @pytest.mark.parametrize(

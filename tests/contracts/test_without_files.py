@@ -13,10 +13,9 @@ from helpers.ordering_stand_ins import READS, options_of, places
 from helpers.placements import cores_in_node, place
 from helpers.stand_ins import LAUNCHERS, Job, words_of
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.formats.mappings.without_files import IN_WORDS, VARIABLES, orders_in_words
 from hopbytes.launch import variables
-from hopbytes.launch.in_words import best_in_words, near_in_words
-from hopbytes.launch.variables import in_words, mapping_variables, variables_of
+from hopbytes.launch.in_words import IN_WORDS, best_in_words, near_in_words, orders_in_words
+from hopbytes.launch.variables import VARIABLES, in_words, mapping_variables, variables_of
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 
 HOSTS = ("n1", "n2", "n10")

@@ -90,6 +90,18 @@ def test_irregular_graphs_in_64_blocks_take_most_of_it(preset: str, make):
     assert 500 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
 
 
+@pytest.mark.parametrize(("preset", "sides"), [
+    ("fast", "24x24"), ("fast", "48x48"), ("fast", "12x12x12"), ("eco", "24x24"), ("eco", "10x10x10"),
+])  # fmt: skip
+def test_one_task_per_slot_of_a_torus_takes_no_more_either(preset: str, sides: str):
+    """Halvings grow with the logarithm of the tasks, annealing with the defects that are left."""
+    graph = hb.read(f"stencil:{sides}")
+    mapping = hb.map_tasks(graph, hb.allocate(f"torus:{sides}"), preset, threads=1, seed=1)
+    arcs = len(graph.symmetric().targets)
+    assert 500 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
+    assert mapping.info["comm_cost"] < 1.05 * graph.total_volume
+
+
 def test_one_call_of_fm_ends_after_a_number_of_scanned_edges():
     """Without the limit it made nine times as many moves here: every search may move every vertex."""
     rng = np.random.default_rng(1)

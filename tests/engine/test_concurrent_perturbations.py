@@ -5,7 +5,9 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import grid
-from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.slots import SwapSettings, swap_refine
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.comm_graph import CommGraph
 

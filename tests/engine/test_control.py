@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.engine import SMALL, RunControl, interruptible
-from hopbytes.engine.control import call_size
+from hopbytes.engine.control import SMALL, RunControl, call_size, interruptible
 
 
 def until_told(control, log):

@@ -9,16 +9,10 @@ from hypothesis import strategies as st
 
 from helpers.strategies import random_graph
 from hopbytes import _core, kernels
-from hopbytes.engine import (
-    RefinementSettings,
-    RunControl,
-    SearchProblem,
-    refine_placement,
-    rescale_to_63_bits,
-    swap_refine,
-)
-from hopbytes.engine.problem import LARGEST, prepare
-from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
+from hopbytes.engine.control import RunControl, rescale_to_63_bits
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import LARGEST, SearchProblem, prepare
+from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily, swap_refine
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.distances import kernel_distances

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.core_functions import cluster_tree_parts, fragments_between_natural_cuts
 from helpers.engine_cases import csrs
-from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels.records import Csr
 from reference import fragments_reference as reference
 

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.engine_cases import csrs, random_csr
-from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.control import RunControl
 from hopbytes.engine.parallel import (
     LevelGraph,
     cluster_synchronously,
     contract_in_parallel,
     move_synchronously,
 )
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels.records import Csr, Distances
 from reference import parallel_reference as reference
 

@@ -7,14 +7,9 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import csrs, cut_of, cut_once, edges, random_csr, sums
 from helpers.graphs import grid_csr
-from hopbytes.engine import (
-    PartitionSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    VertexGroups,
-    partition_many,
-)
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from helpers.graphs import grid
 from helpers.thorough import most
-from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.model.comm_graph import CommGraph
 
 

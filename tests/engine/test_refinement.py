@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import FLOWS_ONLY, cost_of, csrs, distances, edges, random_csr, refined, sums
 from helpers.graphs import grid_csr
-from hopbytes.engine import (
-    MOST,
-    RefinementSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    refine_placement,
-    rescale_to_63_bits,
-)
+from hopbytes.engine.control import MOST, RunControl, rescale_to_63_bits
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import SearchProblem, SearchSettings
 from hopbytes.kernels.records import Distances
 
 KINDS = ["tree", "table", "flat"]

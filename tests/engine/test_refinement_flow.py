@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from helpers.engine_cases import FLOWS_ONLY, arcs_of, cost_of, distances, edges, random_csr, refined, sums
-from hopbytes.engine import RefinementSettings, RunControl, SearchProblem, SearchSettings, refine_placement
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import SearchProblem, SearchSettings
 
 LAYERS = 8
 

@@ -9,7 +9,7 @@ import hopbytes as hb
 from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.routing import routed
-from hopbytes.engine import RunControl
+from hopbytes.engine.control import RunControl
 from hopbytes.engine.routed_search import (
     CongestionSettings,
     Groups,

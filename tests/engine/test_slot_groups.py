@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
-from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.engine.slots import (
     ALL_PAIRS,
     chain_search,
     pair_search,
     repartition_pairs,
 )
-from hopbytes.kernels import optional
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
 from reference import slots_reference as twin

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
-from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.problem import Call
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import Call, SearchProblem
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, pair_search
-from hopbytes.kernels import optional
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
 from reference import slots_reference as twin

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
-from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.problem import Call
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import Call, SearchProblem
+from hopbytes.engine.slots import SwapSettings, swap_refine
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import kernel_distances
 
 KINDS = ["tree", "table", "flat"]
-UNSETTLED = np.empty(0, np.int32)
 
 
 def change_of(csr, matrix, pe, u, v):
@@ -70,8 +70,16 @@ def test_caps_hold_where_loads_differ(kind):
     assert gained > 0
 
 
-def by_name(*settings):
-    return asdict(SwapSettings(*settings)) | {"threads": 1}
+def compiled(csr, near, pe, room, *settings, seed=0, stopped=0):
+    """Return the change that compiled code claims, the mapping, the scanned edges and its counters."""
+    after, counted = np.array(pe, np.int32), np.zeros(3, np.int64)
+    call = Call.prepare(SearchProblem(csr, distances=near), RunControl())
+    call.control_arrays[0][0] = stopped
+    change = _core.swap_refine(
+        call.graph, call.distances, call.linear_cost, call.control_arrays, room, seed,
+        asdict(SwapSettings(*settings)) | {"threads": 1}, np.empty(0, np.int32), after, counted,
+    )
+    return change, after, int(call.control_arrays[1][0]), counted.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,12 +90,8 @@ def test_the_claimed_change_is_the_true_one(kind):
         matrix, near = distances(kind, 16, rng)
         pe = rng.integers(0, 16, 40).astype(np.int32)
         for all_pairs, chains, perturb in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
-            after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
-            change = _core.swap_refine(
-                call.graph, call.distances, call.linear_cost, call.control_arrays,
-                np.full(16, 40, np.int64), seed, by_name(all_pairs, 3, chains, 50, perturb), UNSETTLED, after,
-                np.zeros(3, np.int64),
-            )
+            effort = (all_pairs, 3, chains, 50, perturb)
+            change, after, *_ = compiled(csr, near, pe, np.full(16, 40), *effort, seed=seed)
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 
 
@@ -109,11 +113,7 @@ def test_changes_from_weights_by_unit_are_the_true_ones(n, k, per_task, heaviest
         return int((csr.weights * matrix[pe[source], pe[csr.targets]]).sum()) // 2
 
     for effort in ((64, 8), (0, 8, 0, 0, 2), (0, 8, 1, 10, 1)):
-        after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
-        change = _core.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(k, n, np.int64), 3,
-            by_name(*effort), UNSETTLED, after, np.zeros(3, np.int64),
-        )
+        change, after, *_ = compiled(csr, near, pe, np.full(k, n), *effort, seed=3)
         assert change == cost(after) - cost(pe) < 0
         if n == 60 and effort[0]:
             for u, v in itertools.combinations(range(n), 2):
@@ -127,14 +127,10 @@ def test_few_edges_of_a_partner_are_scanned():
     csr = random_csr(rng, 512, 40)
     for kind, least in (("tree", 8), ("table", 0.55)):
         _, near = distances(kind, 512, rng)
-        call, counted = Call.prepare(SearchProblem(csr, distances=near), RunControl()), np.zeros(3, np.int64)
-        _core.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(512, np.int64), 0,
-            by_name(1024), UNSETTLED, np.arange(512, dtype=np.int32), counted,
-        )
-        evaluations, _, settled = counted.tolist()
+        _, _, scanned, counted = compiled(csr, near, range(512), np.ones(512, np.int64), 1024)
+        evaluations, _, settled = counted
         assert settled
-        assert least * call.control_arrays[1][0] < evaluations * len(csr.targets) / 512
+        assert least * scanned < evaluations * len(csr.targets) / 512
 
 
 def test_what_has_settled_is_not_searched_again():
@@ -154,15 +150,9 @@ def test_what_has_settled_is_not_searched_again():
 
 @pytest.mark.parametrize(
     "spec",
-    [
-        "torus:11",
-        "mesh:9x2",
-        "torus:4x3x5 / core:2",
-        "torus:3x4x2x3:wrap=1x0x1x0 / core:2@4",
-        "mesh:2x2x2x2x2",
-        "dragonfly:5x2x2",
-    ],
-)
+    ["torus:11", "mesh:9x2", "torus:4x3x5 / core:2", "torus:3x4x2x3:wrap=1x0x1x0 / core:2@4",
+     "mesh:2x2x2x2x2", "dragonfly:5x2x2"],
+)  # fmt: skip
 def test_distances_of_a_network_are_those_of_its_table(spec):
     # Searches keep coordinates beside every task; with a table of the same distances they do the same.
     where = hb.allocate(spec)
@@ -191,15 +181,10 @@ def test_fruitless_perturbations_end_early():
     # Nothing can be gained if communicating pairs are together: a third of the work suffices to see this.
     csr = edges(64, [(i, i + 1) for i in range(0, 64, 2)])
     _, near = distances("tree", 64, np.random.default_rng(0))
-    call = Call.prepare(SearchProblem(csr, distances=near), RunControl())
-    after = np.arange(64, dtype=np.int32)
-    change = _core.swap_refine(
-        call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(64, np.int64), 0,
-        by_name(0, 3, 0, 0, 20_000), UNSETTLED, after, np.zeros(3, np.int64),
-    )
+    change, _, scanned, _ = compiled(csr, near, range(64), np.ones(64, np.int64), 0, 3, 0, 0, 20_000)
     budget = 20_000 * (len(csr.targets) + 64)
     assert change == 0
-    assert budget // 3 < call.control_arrays[1][0] < budget // 2
+    assert budget // 3 < scanned < budget // 2
 
 
 def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
@@ -269,28 +254,22 @@ def test_a_stop_ends_the_preparation(spec):
     where = hb.allocate(spec)
     csr = edges(where.k, [(0, v) for v in range(1, where.k)])
     for stopped, fewest, most in ((1, 0, where.k), (0, where.k, 2**62)):
-        call = Call.prepare(SearchProblem(csr, distances=kernel_distances(where)), RunControl())
-        call.control_arrays[0][0] = stopped
-        after = np.arange(where.k, dtype=np.int32)
-        change = _core.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(where.k, 1), 0,
-            by_name(0, 8, 2, 10, 10), UNSETTLED, after, np.zeros(3, np.int64),
+        change, after, scanned, _ = compiled(
+            csr, kernel_distances(where), range(where.k), np.full(where.k, 1), 0, 8, 2, 10, 10,
+            stopped=stopped,
         )
-        assert fewest <= call.control_arrays[1][0] <= most
+        assert fewest <= scanned <= most
         assert not stopped or (change == 0 and np.array_equal(after, np.arange(where.k)))
 
 
 def test_searches_of_one_call_share_their_preparation():
     # A pattern without edges leaves nothing to search, so that all work is that of the preparation.
     where = hb.allocate("torus:8x8x8")
-    work = []
-    for chains in (0, 4):
-        call = Call.prepare(SearchProblem(edges(512, []), distances=kernel_distances(where)), RunControl())
-        _core.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(512, np.int64), 0,
-            by_name(0, 8, chains, 10), UNSETTLED, np.arange(512, dtype=np.int32), np.zeros(3, np.int64),
-        )
-        work.append(int(call.control_arrays[1][0]))
+    near = kernel_distances(where)
+    work = [
+        compiled(edges(512, []), near, range(512), np.ones(512, np.int64), 0, 8, chains, 10)[2]
+        for chains in (0, 4)
+    ]
     assert work[0] == work[1] >= 512 * 511
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from helpers.errors import mentions
-from helpers.fabric_text import device_of, route, two_level_fabric
+from helpers.fabric_text import route, two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.fabric import follow, read_fabric, unrouted
@@ -41,19 +39,3 @@ def test_delivered_to_the_wrong_host_is_not_delivered(tmp_path):
     text.tables["leaf2"][text.lid("n8 mlx5_0")] = text.tables["leaf2"][text.lid("n7 mlx5_0")]
     fabric = read_fabric(text.write(tmp_path))
     assert len(unrouted(fabric, follow(fabric))) == 7
-
-
-@pytest.mark.shared
-def test_routes_equal_ibtracert_link_by_link():
-    fabric = read_fabric(str(SHARED / "ndr_dgx_40sw"), "dump_fts_dfsssp.txt.gz")
-    by_lid = {adapter.lid: number for number, adapter in enumerate(fabric.adapters)}
-    text = (SHARED / "ndr_dgx_40sw/ibtracert_dfsssp.txt").read_text()
-    traces = re.findall(r"From ca .*? lid (\d+)-.*?\n(.*?)To ca .*? lid (\d+)-", text, re.DOTALL)
-    assert len(traces) == 3
-    for source, steps, target in traces:
-        expected = re.findall(r"^\[(\d+)\] -> \w+ port \{0x(\w+)\}\[(\d+)\] lid (\d+)", steps, re.MULTILINE)
-        found = []
-        for link in route(fabric, by_lid[int(source)], by_lid[int(target)]):
-            device = device_of(fabric, int(fabric.link_target[link]))
-            found.append((int(fabric.link_source_port[link]), int(fabric.link_target_port[link]), device.lid))
-        assert found == [(int(out), int(into), int(lid)) for out, _, into, lid in expected]

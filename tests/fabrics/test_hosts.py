@@ -38,21 +38,11 @@ def test_hosts_and_their_adapters(tmp_path):
         read_node_name_map(put(tmp_path, '0x13 "a"\n0x13 "b"\n'))
 
 
-@pytest.mark.parametrize(
-    ("description", "named"),
-    [
-        ("MT4129 ConnectX7   Mellanox Technologies", False),
-        ("MT25408 ConnectX Mellanox Technologies", False),
-        ("localhost HCA-2", False),
-        ("localhost", False),
-        ("Mellanox Technologies", False),
-        ("", False),
-        ("MT01 mlx5_0", True),
-        ("localhost2 mlx5_0", True),
-        ("intel01 hfi1_0", True),
-        ("n1", True),
-    ],
-)
+@pytest.mark.parametrize(("description", "named"), [
+    ("MT4129 ConnectX7   Mellanox Technologies", False), ("MT25408 ConnectX Mellanox Technologies", False),
+    ("localhost HCA-2", False), ("localhost", False), ("Mellanox Technologies", False), ("", False),
+    ("MT01 mlx5_0", True), ("localhost2 mlx5_0", True), ("intel01 hfi1_0", True), ("n1", True),
+])  # fmt: skip
 def test_descriptions_that_name_no_host(description, named):
     assert group_hosts(ports(description))[0].named == named
 

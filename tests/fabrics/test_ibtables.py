@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import hopbytes as hb
@@ -23,16 +21,6 @@ def test_addresses_of_one_port_take_different_ways(tmp_path):
         fabric = read_fabric(folder, lid_offset=offset)
         spine.append(device_of(fabric, int(fabric.link_target[route(fabric, 0, 7)[1]])).name)
     assert spine == ["spine2", "spine1", "spine1"] or spine == ["spine1", "spine2", "spine2"]
-
-
-def test_tables_may_be_compressed(tmp_path):
-    folder = Path(two_level_fabric().write(tmp_path))
-    table = folder / "dump_fts.txt"
-    plain = read_fabric(str(folder)).forward
-    assert plain is not None
-    (folder / "dump_fts.txt.gz").write_bytes(gzip.compress(table.read_bytes()))
-    table.unlink()
-    assert np.array_equal(read_fabric(str(folder)).forward, plain)
 
 
 def test_two_sets_of_tables_need_a_word(tmp_path):
@@ -56,37 +44,25 @@ def test_without_tables_no_routes(tmp_path):
         follow(fabric)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.replace("0x0005 001", "0x0005 xyz"), "dump_fts.txt:5"),
-        (lambda t: t.replace("0x0005 001", "0x0005 999"), "dump_fts.txt:5 999"),
-        (lambda t: t.replace("0x0006 ", "0x0005 "), "dump_fts.txt:5 0x0005"),
-        (lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1), "dump_fts.txt:12 9 8"),
-        (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
-        (lambda t: t + t[: t.index("dumped") + 8], "'leaf1'"),
-        (
-            lambda t: t.replace("guid 0x0002c90000001000", "guid 0x0002c90000007777"),
-            "dump_fts.txt:1 0x0002c90000007777 leaf1",
-        ),
-        (lambda t: re.sub(r" guid 0x\w+ \(.*\)", "", t), "a switch without LID and GUID"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda t: t.replace("0x0005 001", "0x0005 xyz"), "dump_fts.txt:5"),
+    (lambda t: t.replace("0x0005 001", "0x0005 999"), "dump_fts.txt:5 999"),
+    (lambda t: t.replace("0x0006 ", "0x0005 "), "dump_fts.txt:5 0x0005"),
+    (lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1), "dump_fts.txt:12 9 8"),
+    (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
+    (lambda t: t + t[: t.index("dumped") + 8], "'leaf1'"),
+    (
+        lambda t: t.replace("guid 0x0002c90000001000", "guid 0x0002c90000007777"),
+        "dump_fts.txt:1 0x0002c90000007777 leaf1",
+    ),
+    (lambda t: re.sub(r" guid 0x\w+ \(.*\)", "", t), "a switch without LID and GUID"),
+])  # fmt: skip
 def test_faults_of_tables_name_the_line(tmp_path, change, message):
     folder = Path(two_level_fabric().write(tmp_path))
     table = folder / "dump_fts.txt"
     table.write_text(change(table.read_text()))
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_fabric(str(folder))
-
-
-def test_what_a_table_says_of_its_switch_is_quoted_shortly(tmp_path):
-    folder = Path(two_level_fabric().write(tmp_path))
-    table = folder / "dump_fts.txt"
-    table.write_text(table.read_text().replace("guid 0x0002c90000001000 (", f"guid 0x7777 ({'x' * 5000}"))
-    with pytest.raises(FormatError, match=mentions("0x0000000000007777")) as error:
-        read_fabric(str(folder))
-    assert len(str(error.value)) < 400
 
 
 def written(tmp_path, text=None):
@@ -122,15 +98,12 @@ def test_rows_with_one_lid_are_restored_from_their_port_guids(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: re.sub(r"portguid 0x\w+2010", "portguid 0x0000000000009999", t, count=1),
-         "0x0000000000009999"),
-        (lambda t: re.sub(r"portguid 0x\w+2010", f"portguid 0x{0xE41D2D0000002000:016x}", t, count=1),
-         "0x0005 0xe41d2d0000002000 2 1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda t: re.sub(r"portguid 0x\w+2010", "portguid 0x0000000000009999", t, count=1),
+     "0x0000000000009999"),
+    (lambda t: re.sub(r"portguid 0x\w+2010", f"portguid 0x{0xE41D2D0000002000:016x}", t, count=1),
+     "0x0005 0xe41d2d0000002000 2 1"),
+])  # fmt: skip
 def test_rows_that_cannot_be_restored_are_refused(tmp_path, change, message):
     text = two_level_fabric()
     table = written(tmp_path, text) / "dump_fts.txt"

@@ -103,18 +103,15 @@ def test_recorded_routes(tmp_path):
     assert np.array_equal(named.forward, found.forward)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda text: text.replace("lid 1-", "lid 77-"), ("routes.txt:", "LID 77", "another fabric")),
-        (lambda text: re.sub(r"^\[(\d+)\] -> switch", "[38] -> switch", text, count=1, flags=re.M),
-         ("routes.txt:2", "port 38", "another fabric")),
-        (lambda text: text[: text.rindex("To ca")], ("routes.txt:", "cut")),
-        (lambda text: text + "ibwarn: no route\n", ("routes.txt:", "ibwarn", "From")),
-        (lambda text: text.replace("-> switch", "=> switch", 1), ("routes.txt:2", "ibtracert")),
-        (lambda text: text.replace("{0xe4", "{0xf4", 1), ("routes.txt:1", "another fabric")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda text: text.replace("lid 1-", "lid 77-"), ("routes.txt:", "LID 77", "another fabric")),
+    (lambda text: re.sub(r"^\[(\d+)\] -> switch", "[38] -> switch", text, count=1, flags=re.M),
+     ("routes.txt:2", "port 38", "another fabric")),
+    (lambda text: text[: text.rindex("To ca")], ("routes.txt:", "cut")),
+    (lambda text: text + "ibwarn: no route\n", ("routes.txt:", "ibwarn", "From")),
+    (lambda text: text.replace("-> switch", "=> switch", 1), ("routes.txt:2", "ibtracert")),
+    (lambda text: text.replace("{0xe4", "{0xf4", 1), ("routes.txt:1", "another fabric")),
+])  # fmt: skip
 def test_routes_of_another_fabric_and_damaged_ones_are_one_line(folder, tmp_path, change, words):
     fabric = read_fabric(str(folder))
     text = change(traces(fabric, [(0, 7), (3, 4)]))

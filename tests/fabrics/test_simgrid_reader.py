@@ -28,21 +28,15 @@ def test_simgrid(tmp_path):
     assert {pair: hop.links for pair, hop in hops.items()} == {("a", "b"): ("wan",), ("b", "a"): ("wan",)}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("</zone>", "", "file:8"),
-        ('bw="1Gbps"', 'bw="fast"', "file:4 'fast'"),
-        ('bw="1Gbps"', 'bw="0"', "file:4 '0'"),
-        ('radical="0-2,7"', 'radical="2-0"', "file:4 '2-0'"),
-        ('radical="0-2,7"', "", "file:4 radical="),
-        ('prefix="b"', 'prefix="b;b"', "file:5"),
-        ('id="b"', 'id="a"', "file:5 'a'"),
-        ('prefix="b" radical="0-1"', 'prefix="a" radical="0-1" suffix=".x"', "file:5 'a0.x' 4"),
-        ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2"),
-        ("<zone ", "<zo ", "file:8"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("</zone>", "", "file:8"), ('bw="1Gbps"', 'bw="fast"', "file:4 'fast'"),
+    ('bw="1Gbps"', 'bw="0"', "file:4 '0'"), ('radical="0-2,7"', 'radical="2-0"', "file:4 '2-0'"),
+    ('radical="0-2,7"', "", "file:4 radical="), ('prefix="b"', 'prefix="b;b"', "file:5"),
+    ('id="b"', 'id="a"', "file:5 'a'"),
+    ('prefix="b" radical="0-1"', 'prefix="a" radical="0-1" suffix=".x"', "file:5 'a0.x' 4"),
+    ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2"),
+    ("<zone ", "<zo ", "file:8"),
+])  # fmt: skip
 def test_simgrid_faults(tmp_path, old, new, message):
     assert old in SIMGRID
     with pytest.raises(FormatError, match=mentions(*message.split())):
@@ -63,10 +57,8 @@ ZONES = """<platform version="4.1"><zone id="w" routing="Full">
 
 @pytest.mark.parametrize(("old", "new", "message"), [
     ('gw_src="u-c_router"', 'gw_src="u-c_ruoter"', "file:6 u-c_ruoter"),
-    ('gw_dst="f-g_router"', 'gw_dst="x"', "file:6 'x'"),
-    ('gw_dst="f-g_router"', "", "file:6 'fr' gw_dst"),
-    ('dst="fr"', 'dst="gr"', "file:6 'gr'"),
-    ('src="us"', 'src="we"', "file:6 'we'"),
+    ('gw_dst="f-g_router"', 'gw_dst="x"', "file:6 'x'"), ('gw_dst="f-g_router"', "", "file:6 'fr' gw_dst"),
+    ('dst="fr"', 'dst="gr"', "file:6 'gr'"), ('src="us"', 'src="we"', "file:6 'we'"),
     ('<link_ctn id="l"/>', '<link_ctn id="k"/>', "file:6 'k'"),
     ('<link_ctn id="l"/>', '<link_cnt id="l"/>', "file:6 link_cnt"),
     ('<host id="h" speed="1Gf"/>', '<hots id="h" speed="1Gf"/>', "file:4 hots"),
@@ -177,6 +169,16 @@ def test_sites_joined_by_gateways(tmp_path):
     assert [part.tolist() for part in machine.split(np.arange(8))] == [[0, 1, 2, 3, 4], [5, 6, 7]]
     assert [part.tolist() for part in machine.split(np.arange(5))] == [[0, 1, 2], [3, 4]]
     assert not any("route" in notice for notice in machine.notices())
+
+
+def test_of_equally_long_ways_the_first_one_found_is_taken(tmp_path):
+    ways = [("p", "q"), ("p", "s"), ("q", "t"), ("s", "t")]
+    text = "".join(f'<host id="{name}" speed="1Gf"/>' for name in "pqst")
+    text += "".join(f'<link id="{a}{b}" bandwidth="1GBps" latency="1us"/>' for a, b in ways)
+    text += "".join(f'<route src="{a}" dst="{b}"><link_ctn id="{a}{b}"/></route>' for a, b in ways)
+    zone = f'<zone id="z" routing="Dijkstra">{text}</zone>'
+    machine = machine_of(tmp_path, f'{HEAD}<platform version="4.1">{zone}</platform>')
+    assert names(machine, "p", "t") == ["pq", "qt"]
 
 
 def test_cabinets_and_a_host_as_gateway(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 
 from helpers.errors import mentions
 from helpers.machine_files import SCONTROL, SLURM, YAML, put
-from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_topology, read_slurm_yaml
 
@@ -46,36 +45,31 @@ def test_uneven_heights_and_forests(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "file:2 'a' 1"),
-        ("SwitchName=a Switches=b\n", "file:1 'b' 'a'"),
-        ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "file:1 'a'"),
-        (
-            "SwitchName=a Switches=c,d\nSwitchName=b Switches=c,e\n"
-            "SwitchName=c Nodes=n\nSwitchName=d Nodes=m\nSwitchName=e Nodes=o\n",
-            "file:2 'c'",
-        ),
-        ("SwitchName=a Nodes=n[1-\n", "file:1"),
-        ("SwitchName=a\n", "no node below any switch"),
-        ("hello\n", "file:1 'hello' KEY=VALUE"),
-        ("SwitchName=a Nodes=n1\nBlockName=b Nodes=n2\n", "both switches and blocks"),
-        ("BlockName=b Nodes=n2\nBlockSizes=4,6\n", "file:2 6 4"),
-        ("BlockName=b Nodes=n2\nBlockSizes=4,4\n", "file:2 size 4 after 4"),
-        ("BlockName=b Nodes=n2\nBlockSizes=x\n", "file:2 BlockSizes=x"),
-        ("# nothing\n", "SwitchName= BlockName="),
-        ("SwitchName=a Nodes=n1 \\", "ends in a continued line"),
-        ("SwitchName=a Nodes=\n", "no node below any switch"),
-        ("SwitchName=a Nodes=n1 Switches=b\n", "file:1 'a' refuses"),
-        ("SwitchName=a Nodes=n1 Speed=4\n", "file:1 Speed= Slurm"),
-        ("SwitchName=a Nodes=\"n1\n", "file:1 Nodes"),
-        ("SwitchName=a Nodes=n1 nodes=n2\n", "file:1 nodes"),
-        ("BlockName=b Nodes=n2\nBlockSizes=4,12\n", "file:2 12 4 powers"),
-        ("Include ../other\n", "file:1 ../other same folder"),
-        ("Include absent\n", "file:1 absent same folder"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "file:2 'a' 1"),
+    ("SwitchName=a Switches=b\n", "file:1 'b' 'a'"),
+    ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "file:1 'a'"),
+    (
+        "SwitchName=a Switches=c,d\nSwitchName=b Switches=c,e\n"
+        "SwitchName=c Nodes=n\nSwitchName=d Nodes=m\nSwitchName=e Nodes=o\n",
+        "file:2 'c'",
+    ),
+    ("SwitchName=a Nodes=n[1-\n", "file:1"), ("SwitchName=a\n", "no node below any switch"),
+    ("hello\n", "file:1 'hello' KEY=VALUE"),
+    ("SwitchName=a Nodes=n1\nBlockName=b Nodes=n2\n", "both switches and blocks"),
+    ("BlockName=b Nodes=n2\nBlockSizes=4,6\n", "file:2 6 4"),
+    ("BlockName=b Nodes=n2\nBlockSizes=4,4\n", "file:2 size 4 after 4"),
+    ("BlockName=b Nodes=n2\nBlockSizes=x\n", "file:2 BlockSizes=x"),
+    ("# nothing\n", "SwitchName= BlockName="),
+    ("SwitchName=a Nodes=n1 \\", "ends in a continued line"),
+    ("SwitchName=a Nodes=\n", "no node below any switch"),
+    ("SwitchName=a Nodes=n1 Switches=b\n", "file:1 'a' refuses"),
+    ("SwitchName=a Nodes=n1 Speed=4\n", "file:1 Speed= Slurm"),
+    ("SwitchName=a Nodes=\"n1\n", "file:1 Nodes"), ("SwitchName=a Nodes=n1 nodes=n2\n", "file:1 nodes"),
+    ("BlockName=b Nodes=n2\nBlockSizes=4,12\n", "file:2 12 4 powers"),
+    ("Include ../other\n", "file:1 ../other same folder"),
+    ("Include absent\n", "file:1 absent same folder"),
+])  # fmt: skip
 def test_slurm_faults(tmp_path, text, message):
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_slurm_topology(put(tmp_path, text)).leveled()
@@ -104,18 +98,15 @@ def test_several_spines_above_the_same_leaves(tmp_path):
     assert tree.hosts == tuple(f"n{node}" for node in range(12))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SwitchName = s1 Nodes = n[1-2]\nSwitchName= s2 Nodes ='n[3-4]'\n"
-        "SWITCHNAME=s3 switches='s[1-2]' # top\n",
-        "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 \\\n Nodes=n[3-4]\nSwitchName=s4\n"
-        "SwitchName=s3 Switches=s[1-2,4]",
-        "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4] LinkSpeed=9\n"
-        "SwitchName=s4 Level=0 LinkSpeed=1 Nodes= \nSwitchName=s5 Nodes= LinkSpeed=1\n"
-        "SwitchName=s3 Switches=s[1-2]\n",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "SwitchName = s1 Nodes = n[1-2]\nSwitchName= s2 Nodes ='n[3-4]'\n"
+    "SWITCHNAME=s3 switches='s[1-2]' # top\n",
+    "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 \\\n Nodes=n[3-4]\nSwitchName=s4\n"
+    "SwitchName=s3 Switches=s[1-2,4]",
+    "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4] LinkSpeed=9\n"
+    "SwitchName=s4 Level=0 LinkSpeed=1 Nodes= \nSwitchName=s5 Nodes= LinkSpeed=1\n"
+    "SwitchName=s3 Switches=s[1-2]\n",
+])  # fmt: skip
 def test_blanks_quotes_and_switches_without_nodes(tmp_path, text):
     tree = read_slurm_topology(put(tmp_path, text.replace("'", '"'))).leveled()
     assert (tree.levels, tree.hosts) == (("leaf", "node"), ("n1", "n2", "n3", "n4"))
@@ -134,15 +125,6 @@ def test_an_included_file_lies_beside_the_first_and_is_not_quoted(tmp_path):
         read_slurm_topology(path)
 
 
-@pytest.mark.parametrize("name", ["block", "superpod", "tree_2level", "tree_3level_big"])
-@pytest.mark.shared
-def test_slurm_samples(name):
-    tree = read_slurm_topology(str(SHARED_SAMPLES / f"slurm/{name}_topology.conf")).leveled()
-    assert (
-        len(tree.hosts) == {"block": 32, "superpod": 79, "tree_2level": 400, "tree_3level_big": 10_000}[name]
-    )
-
-
 def test_slurm_yaml_says_the_same(tmp_path):
     path = put(tmp_path, YAML)
     assert read_slurm_yaml(path).leveled().counts == ((2,), (3, 2))
@@ -154,27 +136,21 @@ def test_slurm_yaml_says_the_same(tmp_path):
         read_slurm_yaml(path, "x")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- topology: a\n  tree: {switches: [{switch: s, nodes: n, children: t}]}\n", "file:2"),
-        ("- topology: a\n  tree: {switches: [{switch: s, node: n}]}\n", "file:2 node: nodes"),
-        ("- topology: a\n  flat: true\n  block: {blocks: [{block: b, nodes: n}]}\n", "file:1 block flat"),
-        ("- topology: a\n  flat: false\n", "file:1 none"),
-        ("- topology: a\n  wide: 1\n  flat: true\n", "file:2 wide"),
-        ("- topology: a\n  ring: {rings: [{ring: r, nodes: n, wrap: 1}]}\n", "file:2 wrap"),
-        ("- topology: a\n  ring: {size: 2, rings: [{ring: r, nodes: n}]}\n", "file:2 size"),
-        ("- topology: a\n  ring: {rings: [{ring: r, nodes: 'n[1-17]'}]}\n", "file:2 17 16"),
-        ("- topology: a\n  block: {block_sizes: [4, 12], blocks: []}\n", "file:2 12"),
-        ("- topology: a\n", "file:1"),
-        ("a: [1\n", "file:2"),
-        ("&x [*x]\n", "file:1"),
-        ("- topology: a\n  tree: 5\n", "file:2 '5'"),
-        ("[" * 60 + "]" * 60, "more than 50 levels"),
-        ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n", "7 2"),
-        ("a: 1\na: 2\n", "file:2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("- topology: a\n  tree: {switches: [{switch: s, nodes: n, children: t}]}\n", "file:2"),
+    ("- topology: a\n  tree: {switches: [{switch: s, node: n}]}\n", "file:2 node: nodes"),
+    ("- topology: a\n  flat: true\n  block: {blocks: [{block: b, nodes: n}]}\n", "file:1 block flat"),
+    ("- topology: a\n  flat: false\n", "file:1 none"),
+    ("- topology: a\n  wide: 1\n  flat: true\n", "file:2 wide"),
+    ("- topology: a\n  ring: {rings: [{ring: r, nodes: n, wrap: 1}]}\n", "file:2 wrap"),
+    ("- topology: a\n  ring: {size: 2, rings: [{ring: r, nodes: n}]}\n", "file:2 size"),
+    ("- topology: a\n  ring: {rings: [{ring: r, nodes: 'n[1-17]'}]}\n", "file:2 17 16"),
+    ("- topology: a\n  block: {block_sizes: [4, 12], blocks: []}\n", "file:2 12"),
+    ("- topology: a\n", "file:1"), ("a: [1\n", "file:2"), ("&x [*x]\n", "file:1"),
+    ("- topology: a\n  tree: 5\n", "file:2 '5'"), ("[" * 60 + "]" * 60, "more than 50 levels"),
+    ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n", "7 2"),
+    ("a: 1\na: 2\n", "file:2"),
+])  # fmt: skip
 def test_yaml_faults(tmp_path, text, message):
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_slurm_yaml(put(tmp_path, text))

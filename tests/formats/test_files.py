@@ -9,6 +9,7 @@ import stat
 
 import pytest
 
+from helpers.paths import file_with
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK
 from hopbytes.formats.files import atomic_write, check_writable, is_ours, may_write
@@ -18,8 +19,7 @@ TEXT = b"0 1 5\n1 0 7\n" * 2000
 
 def test_writing_is_all_or_nothing(tmp_path):
     """The second file fails half way, so the first must not appear either and the old one must survive."""
-    old = tmp_path / "second"
-    old.write_text("old")
+    old = file_with(tmp_path / "second", "old")
 
     def failing():
         yield b"half"
@@ -44,17 +44,6 @@ def test_written_content_returns(tmp_path, suffix, unpack):
     assert unpack(path.read_bytes()) == TEXT
 
 
-def test_mode_follows_the_umask(tmp_path):
-    script, plain = tmp_path / "script", tmp_path / "plain"
-    before = os.umask(0o027)
-    try:
-        atomic_write({str(script): "#!/bin/sh\n", str(plain): "x"}, executable=[str(script)])
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(script.stat().st_mode) == 0o750
-    assert stat.S_IMODE(plain.stat().st_mode) == 0o640
-
-
 def test_a_link_keeps_pointing(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -75,8 +64,7 @@ def test_missing_folder(tmp_path):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_only_our_files_are_overwritten(tmp_path, pack):
-    path = tmp_path / "a"
-    path.write_bytes(pack(f"# {MARK} 0.1\n0\n".encode()))
+    path = file_with(tmp_path / "a", pack(f"# {MARK} 0.1\n0\n".encode()))
     assert is_ours(str(path))
     may_write(str(path))
     path.write_bytes(pack(b"# somebody's results\n0\n"))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.paths import file_with
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats import parsing
 from hopbytes.formats import streaming as streams
@@ -118,8 +119,7 @@ def test_an_edge_list_in_any_order_becomes_the_symmetric_graph(tmp_path, columns
     ],
 )
 def test_a_malformed_metis_file_is_an_error_with_its_line(tmp_path, text, line):
-    path = tmp_path / "bad.graph"
-    path.write_text(text)
+    path = file_with(tmp_path / "bad.graph", text)
     with pytest.raises(FormatError) as error, open_graph(path) as stream:
         list(stream.blocks())
     assert str(error.value).startswith(f"{path}:{line}: ")
@@ -130,8 +130,7 @@ def test_a_malformed_metis_file_is_an_error_with_its_line(tmp_path, text, line):
 def test_a_malformed_edge_list_is_an_error_with_its_line(tmp_path, line, content):
     lines = [f"{i} {i + 1}" for i in range(10)]
     lines[line - 1] = content
-    path = tmp_path / "bad.edges"
-    path.write_text("\n".join(lines) + "\n")
+    path = file_with(tmp_path / "bad.edges", "\n".join(lines) + "\n")
     with pytest.raises(HopbytesError) as error, open_graph(path, "edges"):
         pass
     assert f"{path}:{line}: " in str(error.value)
@@ -143,8 +142,7 @@ def test_every_truncation_of_a_parhip_file_is_an_error(tmp_path):
     content = plain.read_bytes()
     for cut in [*range(1, 64), *range(64, len(content), 97), len(content) - 1]:
         for name, text in (("cut.parhip", content[:cut]), ("cut.parhip.gz", gzip.compress(content[:cut]))):
-            path = tmp_path / name
-            path.write_bytes(text)
+            path = file_with(tmp_path / name, text)
             with pytest.raises(FormatError) as error, open_graph(path, "parhip") as stream:
                 [stream.loads(), *stream.blocks()]
             assert str(error.value).startswith(f"{path}: ")

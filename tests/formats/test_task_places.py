@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.errors import mentions
+from helpers.paths import file_with
 from hopbytes.errors import FormatError
 from hopbytes.formats.task_places import read_fixed, read_forbidden
 
@@ -15,8 +16,7 @@ from hopbytes.formats.task_places import read_fixed, read_forbidden
 @pytest.fixture
 def file(tmp_path):
     def write(text):
-        path = tmp_path / "places"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path = file_with(tmp_path / "places", text if isinstance(text, bytes) else text.encode())
         return path
 
     return write
@@ -35,8 +35,7 @@ def test_forbidden_places(file):
 
 
 def test_compressed_files_are_read(tmp_path):
-    path = tmp_path / "places.gz"
-    path.write_bytes(gzip.compress(b"1 0\n"))
+    path = file_with(tmp_path / "places.gz", gzip.compress(b"1 0\n"))
     assert read_fixed(path, 2, 1).tolist() == [-1, 0]
 
 

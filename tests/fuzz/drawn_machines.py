@@ -17,30 +17,14 @@ LEVELS = ("node", "package", "l3", "core")
 
 @dataclass
 class Place:
-    """A machine as drawn: slots, what lies in between them, and how to say it.
+    """A machine as drawn: slots, what lies in between them, and how to say it."""
 
-    Parameters
-    ----------
-    where : Allocation
-        What hopbytes is given.
-    distance : list of list of int
-        k x k, from the definitions.
-    said : str
-        What was drawn, for the report of a finding.
-    units : dict of str to list of int
-        Unit of every PE per level that has a name.
-    hops : list of list of int or None
-        Between the nodes of PEs, on networks.
-    spec : str or None
-        The machine for ``--on``; None where no words describe it.
-    """
-
-    where: Allocation
-    distance: list[list[int]]
-    said: str
-    units: dict[str, list[int]] = field(default_factory=dict)
-    hops: list[list[int]] | None = None
-    spec: str | None = None
+    where: Allocation  # what hopbytes is given
+    distance: list[list[int]]  # k x k, from the definitions
+    said: str  # what was drawn, for the report of a finding
+    units: dict[str, list[int]] = field(default_factory=dict)  # unit of every PE per level that has a name
+    hops: list[list[int]] | None = None  # between the nodes of PEs, on networks
+    spec: str | None = None  # the machine for ``--on``; None where no words describe it
 
 
 def _children(rng, units, widest):

@@ -15,24 +15,21 @@ also made by the command line, and both answers are compared. The exit code is 1
 from __future__ import annotations
 
 import argparse
-import json
-import queue
+import multiprocessing
 import secrets
-import subprocess
 import sys
-import threading
 import traceback
 import warnings
 from collections import Counter
 from contextlib import closing, nullcontext
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from hopbytes.errors import HopbytesWarning
 
-HERE = Path(__file__).resolve()
-sys.path.append(str(HERE.parents[1]))  # where helpers are
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # where helpers are
 
-from program_runs import Program  # noqa: E402
+from program_runs import Program
 
 #: Runs of one seed have numbers from seed times this.
 SPAN = 10**6
@@ -79,62 +76,37 @@ def repeated(number: int, program: Program | None) -> int:
     return bool(found)
 
 
-def work(program: Program | None) -> int:
-    """Take numbers of cases from standard input, write how each ended."""
+def work(connection: Connection, by_program: bool) -> None:
+    """Take numbers of cases from a connection and send how each ended."""
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", HopbytesWarning)  # what a result says about itself
-    for line in sys.stdin:
-        print(json.dumps(one(int(line), program)), flush=True)
-    return 0
+    with closing(Program()) if by_program else nullcontext() as program:
+        while (number := connection.recv()) is not None:
+            connection.send(one(number, program))
 
 
 class Worker:
-    """A process that runs cases, and a thread that listens to it."""
+    """A process that runs cases; what it prints before a crash goes to standard error."""
 
-    def __init__(self, options: list[str]) -> None:
-        command = [sys.executable, str(HERE), "--work", *options]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.answers: queue.Queue[str] = queue.Queue()
-        self.errors: list[str] = []
-        threading.Thread(target=self._listen, daemon=True).start()
-        self.complaining = threading.Thread(target=self._complain, daemon=True)
-        self.complaining.start()
-
-    def _listen(self) -> None:
-        for line in self.process.stdout:
-            self.answers.put(line)
-        self.answers.put("")
-
-    def _complain(self) -> None:
-        for line in self.process.stderr:
-            self.errors.append(line)
-            del self.errors[:-400]
+    def __init__(self, by_program: bool) -> None:
+        self.connection, theirs = multiprocessing.Pipe()
+        self.process = multiprocessing.Process(target=work, args=(theirs, by_program))
+        self.process.start()
+        theirs.close()
 
     def ask(self, number: int, seconds: float) -> tuple[str, list[str], str]:
-        """Return how a case ended."""
+        """Return how a case ended; the process has ended as well after a crash, or if there is no answer."""
         try:
-            self.process.stdin.write(f"{number}\n")
-            self.process.stdin.flush()
-            line = self.answers.get(timeout=seconds)
-        except queue.Empty:
-            self.end()
-            return "hang", [f"no answer within {seconds} seconds"], "unknown"
-        except BrokenPipeError:
-            line = ""
-        if line:
-            ended, found, said = json.loads(line)
-            return ended, found, said
-        self.end()
-        self.complaining.join(5)
-        code = self.process.returncode
-        return "crash", [f"ended with {code}:\n" + "".join(self.errors[-60:])], "unknown"
-
-    def end(self) -> None:
-        """Stop the process, if it still runs."""
+            self.connection.send(number)
+            if self.connection.poll(seconds):
+                answer: tuple[str, list[str], str] = self.connection.recv()
+                return answer
+        except (EOFError, OSError):
+            self.process.join(60)
+            return "crash", [f"ended with {self.process.exitcode}"], "unknown"
         self.process.kill()
-        self.process.wait()
+        self.process.join()
+        return "hang", [f"no answer within {seconds} seconds"], "unknown"
 
 
 def main() -> int:
@@ -146,30 +118,30 @@ def main() -> int:
     options.add_argument("--case", type=int, help="this one run alone, in this process")
     options.add_argument("--seconds", type=float, default=120, help="what a run may take")
     options.add_argument("--program", action="store_true", help="by the command line as well")
-    options.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
-    if given.work or given.case is not None:
+    if given.case is not None:
         with closing(Program()) if given.program else nullcontext() as program:
-            return work(program) if given.work else repeated(given.case, program)
+            return repeated(given.case, program)
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
     print(f"random runs: --runs {given.runs} --seed {seed}", flush=True)
     ends: Counter[str] = Counter()
-    flags = ["--program"] if given.program else []
-    findings, worker = 0, Worker(flags)
+    findings, worker = 0, Worker(given.program)
     for number in range(seed * SPAN, seed * SPAN + given.runs):
-        if worker.process.poll() is not None:
-            worker = Worker(flags)
+        if not worker.process.is_alive():
+            worker = Worker(given.program)
         ended, found, said = worker.ask(number, given.seconds)
         ends[ended] += 1
         if found:
             findings += 1
-            again = " ".join([f"FINDING ({ended}): python tests/fuzz/random_runs.py --case {number}", *flags])
+            again = f"FINDING ({ended}): python tests/fuzz/random_runs.py --case {number}"
+            again += " --program" * given.program
             print(again, said, *found, sep="\n", flush=True)
         done = number + 1 - seed * SPAN
         if done % 1000 == 0 and done < given.runs:
             print(f"random runs: {done} done, {findings} findings", flush=True)
-    worker.process.stdin.close()
-    worker.process.wait()
+    if worker.process.is_alive():
+        worker.connection.send(None)
+    worker.process.join()
     told = ", ".join(f"{count} {name}" for name, count in ends.most_common())
     print(f"random runs: {given.runs} done, {findings} findings ({told})", flush=True)
     return bool(findings)

@@ -10,15 +10,10 @@ import numpy as np
 
 from helpers.engine_cases import cost_of, cut_once, distances
 from helpers.graphs import grid_csr
-from hopbytes.engine import (
-    PartitionSettings,
-    RefinementSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    refine_placement,
-    swap_refine,
-)
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings
+from hopbytes.engine.slots import swap_refine
 
 
 def measured():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.graphs import grid
 from hopbytes.kernels import repair
 from hopbytes.kernels.base import USE_REFERENCE, compiled
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
@@ -75,14 +76,9 @@ def test_donors_that_have_nothing_to_give_are_left_out():
 
 def compared_in_order(count):
     """A grid of groups with equal volumes: few different volumes to placed groups at any time."""
-    side = int(count**0.5)
-    at = np.arange(count).reshape(side, side)
-    first = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    second = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    order = np.lexsort((second, first))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=count))])
+    edges = grid(int(count**0.5))
     ones, placed = np.ones(count, np.int64), np.empty(count, np.int32)
-    compared = compiled.ptram_order((indptr, second[order].astype(np.int32), None), ones, ones, placed)
+    compared = compiled.ptram_order((edges.indptr, edges.targets, None), ones, ones, placed)
     assert np.array_equal(np.sort(placed), np.arange(count))
     return compared
 

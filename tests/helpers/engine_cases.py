@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.engine import (
-    PartitionSettings,
-    RefinementSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    SwapSettings,
-    VertexGroups,
-    partition_many,
-    refine_placement,
-    swap_refine,
-)
-from hopbytes.kernels import optional
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, partition_many, refine_placement
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
+from hopbytes.engine.slots import SwapSettings, swap_refine
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.comm_graph import CommGraph

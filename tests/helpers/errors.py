@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from hopbytes.errors import HopbytesError
 
 
 def mentions(*facts: str) -> str:
@@ -21,8 +27,25 @@ def mentions(*facts: str) -> str:
     return "".join(map(whole, facts))
 
 
+@contextmanager
+def refused(kind: type[Exception] | tuple[type[Exception], ...], *texts: str) -> Iterator[None]:
+    """Expect an error of one line that contains these texts."""
+    with pytest.raises(kind) as caught:
+        yield
+    assert all(text in str(caught.value) for text in texts), caught.value
+    assert "\n" not in str(caught.value)
+
+
 def assert_refused(done, *facts: str) -> None:
     """Assert that a run of the program ended with exit code 1 and one line on stderr with these facts."""
     assert done.returncode == 1, done.stderr
     assert re.fullmatch(r"hopbytes: [^\n]+\n", done.stderr), done.stderr
     assert re.match(mentions(*facts), done.stderr), done.stderr
+
+
+@contextmanager
+def one_line(said: str, error: type[Exception] = HopbytesError) -> Iterator[None]:
+    """Expect an error of one line in which a text stands."""
+    with pytest.raises(error, match=re.escape(said)) as caught:
+        yield
+    assert "\n" not in str(caught.value)

@@ -33,6 +33,17 @@ def link_names(machine, source, target):
     return [network.name_link(int(link)) for link in network.routes([source], [target]).links]
 
 
+def shares(machine, source, target):
+    """Return the share of a flow on every link that it crosses, by the name of the link."""
+    network = machine.network()
+    routes = network.routes([source], [target])
+    found = {}
+    for link, above, below in zip(routes.links, routes.numerators, routes.denominators, strict=True):
+        name = network.name_link(int(link))
+        found[name] = found.get(name, 0) + above / below
+    return found
+
+
 def allocated(spec, hosts="", **use):
     """Slots of a machine, of sampled hosts where they are given as the laboratory understands them."""
     machine = parse_machine(spec)

@@ -22,3 +22,19 @@ PROGRAM = Path(sys.executable).parent / "hopbytes"
 def hwloc_sample(name: str) -> str:
     """Path of one of the small hwloc files."""
     return str(HWLOC_SAMPLES / name)
+
+
+def executable(path: Path, text: str) -> Path:
+    """Write a program; return its path."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def file_with(path: Path, content: str | bytes) -> Path:
+    """Write a file; return its path."""
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        path.write_bytes(content)
+    return path

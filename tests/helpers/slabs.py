@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.mpi import Slab
+from helpers.together import together
+from hopbytes.mpi import Slab, map_distributed
 
 
 def part_of(graph, rank, size):
@@ -18,6 +19,15 @@ def part_of(graph, rank, size):
         None if graph.volumes is None else graph.volumes[arcs].copy(),
         None if graph.loads is None else graph.loads[begin:end].copy(),
     )
+
+
+def mapped_over(size, graph, on, **options):
+    """Map over `size` processes, which agree on the facts; return the PEs of all tasks and the facts."""
+    parts = together(
+        size, lambda comm: map_distributed(comm, part_of(graph, comm.Get_rank(), size), on, **options)
+    )
+    assert all(part.info["comm_cost"] == parts[0].info["comm_cost"] for part in parts)
+    return np.concatenate([part.pe for part in parts]), parts[0].info
 
 
 def whole(slabs):

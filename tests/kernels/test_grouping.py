@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes import kernels
-from hopbytes.kernels.graph import HEURISTICS, group_objects
+from hopbytes.kernels import HEURISTICS, group_objects
 from reference import grouping_reference as twin
 
 MATRIX = np.array(TREEMATCH_FIGURE_1)

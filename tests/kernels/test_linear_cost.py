@@ -7,15 +7,10 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, cut_once, distances, random_csr, sums
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.engine import (
-    PartitionSettings,
-    RefinementSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    refine_placement,
-    swap_refine,
-)
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings
+from hopbytes.engine.slots import swap_refine
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
 
@@ -173,3 +168,8 @@ class TestUnary:
             assert np.array_equal(
                 part.at(np.full(7, new, np.int32)), linear_cost.at(np.full(7, old, np.int32))
             )
+
+    def test_scaled_costs_are_rounded_half_up(self):
+        linear_cost = from_entries(np.arange(3), np.zeros(3, int), np.array([4, 5, FORBIDDEN]), np.full(3, 7))
+        assert linear_cost.scaled(1, 2).costs.tolist() == [2, 3, FORBIDDEN]
+        assert linear_cost.scaled(2, 3).rest.tolist() == [5, 5, 5]

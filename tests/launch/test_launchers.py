@@ -13,6 +13,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.paths import executable
 from helpers.placements import place
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.mappings.launchers import usual_order
@@ -40,8 +41,7 @@ done
 def path(tmp_path, monkeypatch):
     for name in ("mpirun_rsh", "srun"):
         program = tmp_path / name
-        program.write_text(STAND_IN)
-        program.chmod(0o755)
+        executable(program, STAND_IN)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -62,8 +62,7 @@ def test_variables_of_mpirun_rsh_stand_behind_its_options(path):
 
 def test_ranks_get_the_host_and_the_cores_of_their_slots(path):
     mapping = place("node:2@10 core:2@1", [3, 0, 2], hosts=("n1", "n2"))
-    (path / "app").write_text('#!/bin/sh\necho $MV2_COMM_WORLD_RANK $HOST_OF_RANK $MV2_CPU_MAPPING $LEVEL\n')
-    (path / "app").chmod(0o755)
+    executable(path / "app", '#!/bin/sh\necho $MV2_COMM_WORLD_RANK $HOST_OF_RANK $MV2_CPU_MAPPING $LEVEL\n')
     start = prepare_start(mapping, checked_command(["mpirun_rsh", "LEVEL=3", "./app"], 3), "x").start
     done = subprocess.run(start.words, capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -152,8 +151,7 @@ def test_a_launcher_that_is_interrupted_is_ended_and_not_killed(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "slow"
     waiting = "trap 'echo ended > ended; exit 1' TERM\n: > ready\nwhile :; do sleep 0.05; done"
-    script.write_text(f"#!/bin/sh\n{waiting}\n")
-    script.chmod(0o755)
+    executable(script, f"#!/bin/sh\n{waiting}\n")
     code = (
         "from hopbytes.launch.command import Start\n"
         "from hopbytes.launch.observed import probe\n"

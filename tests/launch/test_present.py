@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.paths import PROGRAM
+from helpers.paths import PROGRAM, executable
 from helpers.placements import place
 from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.options import LaunchingOptions, WritingOptions
@@ -32,8 +32,7 @@ def install(folder, **launchers):
     folder.mkdir(parents=True, exist_ok=True)
     for name, who in launchers.items():
         path = folder / name.replace("_", ".")
-        path.write_text(f"#!/bin/sh\ncat <<'END'\n{SAYS.get(who, who)}\nEND\n")
-        path.chmod(0o755)
+        executable(path, f"#!/bin/sh\ncat <<'END'\n{SAYS.get(who, who)}\nEND\n")
     return {"PATH": str(folder)}
 
 
@@ -82,8 +81,7 @@ def test_another_mpi_is_named(receipt, tmp_path):
 def test_a_launcher_that_does_not_answer_in_time_is_as_none(receipt, tmp_path, monkeypatch):
     monkeypatch.setattr(installed, "VERSION_TIMEOUT", 0.2)
     environment = install(tmp_path / "bin")
-    (tmp_path / "bin" / "mpirun").write_text("#!/bin/sh\nexec /bin/sleep 30\n")
-    (tmp_path / "bin" / "mpirun").chmod(0o755)
+    executable(tmp_path / "bin" / "mpirun", "#!/bin/sh\nexec /bin/sleep 30\n")
     assert len(advice(receipt, "openmpi", environment).lines) == 2
     install(tmp_path / "bin", mpirun="somebody")
     assert len(advice(receipt, "openmpi", environment).lines) == 2
@@ -165,8 +163,7 @@ def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
     seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.allocate("core:2"), info={"notices": ["all was seen"]})
     monkeypatch.setattr("hopbytes.launch.launch.mapping_launched", lambda where, words: seen)
     launcher = tmp_path / "mpirun"
-    launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
-    launcher.chmod(0o755)
+    executable(launcher, "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
     for quiet in (False, True):
         path = f"{quiet}.json"
         command = [str(launcher), "./app"]

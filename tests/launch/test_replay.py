@@ -10,6 +10,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.paths import executable
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.launch import replay as module
@@ -32,8 +33,7 @@ MEASURES = """echo hopbytes-replay-under-way; echo 'hopbytes-replay {"seconds": 
 
 
 def script(path, text):
-    path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
+    executable(path, text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
 
 
 def compiler(path, text):

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT_ALLOWED = {
-    f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")
-}
-ENVIRONMENT = {**os.environ, **ROOT_ALLOWED}
+from helpers.paths import executable
+from helpers.real_mpi import ENVIRONMENT
+
 #: Seconds for a launch, which takes one to ten, and how often it may hang.
 PATIENCE, TRIES = 40, 4
 #: Seconds without a hundredth of them spent on computing, after which a launch hangs.
@@ -121,6 +120,16 @@ def end(process):
             process.wait(timeout=10)
 
 
+def build(compiler, folder, name="app"):
+    """Compile a program whose ranks send to the one half of all ranks away, and say where they run."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    command = [compiler, str(Path(__file__).parent / "partners.c"), "-o", name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
+
+
 @dataclass(frozen=True)
 class Farm:
     """Four hosts, and how a launcher is told to use them.
@@ -150,8 +159,7 @@ def farm(kind, folder):
     if name_space() is None:
         pytest.skip("no host names of its own for a process (unshare)")
     agent = folder / "agent"
-    agent.write_text(AGENT.format(flags=name_space()))
-    agent.chmod(0o755)
+    executable(agent, AGENT.format(flags=name_space()))
     if kind == "hydra":
         path = shutil.which("mpiexec.hydra")
         if path is None:

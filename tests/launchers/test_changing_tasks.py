@@ -1,27 +1,19 @@
 """Tasks and ranks that move inside a running MPI program; needs mpi4py and an mpirun it was built for."""
 
-import os
 import re
-import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from several_hosts import ENVIRONMENT
 
 from helpers.paths import ROOT
+from helpers.real_mpi import needs_mpi4py, run_ranks
 
-MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
-READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
-pytestmark = [
-    pytest.mark.launcher, pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python")
-]
+pytestmark = [pytest.mark.launcher, needs_mpi4py]
 
 
 def output_of(processes, *command):
-    words = [MPIRUN, "-n", str(processes), "--oversubscribe", "--bind-to", "none", sys.executable, *command]
-    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    done = run_ranks(processes, sys.executable, *command)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -8,40 +8,27 @@ import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from document_examples import examples, examples_of, printed_launches
-from several_hosts import HOSTS, farm, launched
+from several_hosts import HOSTS, build, farm, launched
 from slurm_nodes import needs_slurm, slurm_cluster
 from test_openmpi import node_xml
 
 import hopbytes as hb
-from helpers.paths import ROOT
+from helpers.paths import ROOT, executable
 from helpers.thorough import THOROUGH
 
 EXAMPLES = examples()
 LAUNCHES = [one for one in EXAMPLES if one.launches and not one.reason]
-HERE = Path(__file__).parent
 
 
 def scripts(folder, **programs):
     """Make programs of other names for some programs; return the folder they are in."""
     folder.mkdir()
     for name, words in programs.items():
-        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-        (folder / name).chmod(0o755)
+        executable(folder / name, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     return folder
-
-
-def build(compiler, folder):
-    """Build the program that the examples call ./app."""
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
-    command = [compiler, str(HERE / "partners.c"), "-o", "app"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
 
 
 KINDS = ("openmpi-5", "openmpi-4", "hydra")

@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-from several_hosts import HOSTS, farm
+from several_hosts import HOSTS, build, farm
 
 import hopbytes as hb
 from helpers.placements import expand
@@ -38,12 +36,7 @@ ALL_SHAPES = pytest.mark.parametrize("hosts", ["openmpi-5", "hydra"], indirect=T
 def hosts(request, tmp_path_factory):
     """Four hosts known by a probe on each of them, and an MPI program."""
     found = farm(request.param, tmp_path_factory.mktemp(request.param))
-    if shutil.which(found.compiler) is None:
-        pytest.skip(f"{found.compiler} is not installed")
-    build = [found.compiler, str(Path(__file__).parent / "partners.c"), "-o", "app"]
-    done = subprocess.run(build, cwd=found.folder, env=found.environment, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{found.compiler} does not compile: {done.stderr[:80]}")
+    build(found.compiler, found.folder)
     found.hopbytes("probe", "-o", "job.machine.json", "--", *found.once)
     return found
 
@@ -107,29 +100,6 @@ def test_other_shapes_are_launched_as_they_were_mapped(hosts, case):
     done = hosts.hopbytes("verify", "m.json", "--json", "--", *hosts.launch, "-n", str(mapping.n))
     assert json.loads(done.stdout)["wrong"] == []
     assert json.loads(done.stdout)["checked"] == ["hosts", "CPUs"]
-
-
-GPU = """
-<object type="Group" cpuset="{mask}"><object type="Core" os_index="{number}" cpuset="{mask}">
-<object type="PU" os_index="{number}" cpuset="{mask}"/></object>
-<object type="Bridge"><object type="PCIDev" pci_busid="0000:0{number}:00.0" pci_type="0302 [10de:1db6]">
-<object type="OSDev" name="cuda{number}" osdev_type="5"/></object></object></object>
-"""
-
-
-@ALL_SHAPES
-def test_every_rank_sees_its_own_gpu(hosts):
-    """GPUs that are described and not there: what counts is what ranks are told."""
-    inside = "".join(GPU.format(number=number, mask=hex(1 << number)) for number in range(2))
-    package = f'<object type="Package" cpuset="0x3">{inside}</object>'
-    node = f'<topology version="2.0"><object type="Machine" cpuset="0x3">{package}</object></topology>'
-    (hosts.folder / "gpu.xml").write_text(node)
-    where = f"hwloc:{hosts.folder}/gpu.xml@{','.join(HOSTS)}"
-    mapping = mapped(hosts, "stencil:8", hb.allocate(where, per="gpu"))
-    assert mapping.where.gpus.tolist() == [0, 1] * 4
-    done = hosts.hopbytes("verify", "m.json", "--json", "--", *hosts.launch, "-n", "8")
-    assert json.loads(done.stdout)["wrong"] == []
-    assert json.loads(done.stdout)["checked"] == ["hosts", "CPUs", "GPUs"]
 
 
 @pytest.mark.parametrize("hosts", ["hydra"], indirect=True)

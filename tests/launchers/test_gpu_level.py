@@ -8,6 +8,7 @@ import pytest
 from several_hosts import HOSTS, farm
 
 import hopbytes as hb
+from helpers.paths import executable
 
 pytestmark = pytest.mark.launcher
 
@@ -25,8 +26,7 @@ FAR = "".join(f"{rank} {7 - rank} 100\n" for rank in range(8))
 @pytest.fixture(params=["openmpi-5", "openmpi-4", "hydra"])
 def hosts(request, tmp_path):
     made = farm(request.param, tmp_path)
-    (tmp_path / "app").write_text(PROGRAM)
-    (tmp_path / "app").chmod(0o755)
+    executable(tmp_path / "app", PROGRAM)
     (tmp_path / "far.edges").write_text(FAR)
     return made
 

@@ -1,6 +1,5 @@
 """Orders in words and mappings as variables, followed by real launchers."""
 
-import os
 import re
 import subprocess
 import sys
@@ -10,12 +9,13 @@ import pytest
 from several_hosts import HOSTS, farm, launched, mpirun
 from slurm_nodes import needs_slurm, slurm_cluster
 from test_intel import INTEL, environment
-from test_openmpi import ENVIRONMENT, displayed_map, node_xml
+from test_openmpi import displayed_map, node_xml
 
 import hopbytes as hb
 from helpers.placements import expand, place
-from hopbytes.formats.mappings.without_files import orders_in_words
+from helpers.real_mpi import ENVIRONMENT, needs_two_cpus
 from hopbytes.launch import variables
+from hopbytes.launch.in_words import orders_in_words
 from hopbytes.launch.variables import mapping_variables, variables_of
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 
@@ -76,11 +76,10 @@ def seen_by(done):
     return [(host, expand(cores)) for _, host, cores in sorted(lines, key=lambda line: int(line[0]))]
 
 
-TWO = pytest.mark.skipif(sorted(os.sched_getaffinity(0))[:2] != [0, 1], reason="needs CPUs 0 and 1")
 FARM = hb.allocate("node:4@10 core:2@1", hosts=HOSTS)
 
 
-@TWO
+@needs_two_cpus
 @pytest.mark.parametrize("kind", ["openmpi-4", "hydra"])
 def test_orders_on_hosts_of_this_computer(tmp_path, kind):
     hosts = farm(kind, tmp_path)
@@ -99,7 +98,7 @@ CASE = {
 }
 
 
-@TWO
+@needs_two_cpus
 @pytest.mark.parametrize("kind", CASE)
 def test_variables_on_hosts_of_this_computer(tmp_path, monkeypatch, kind):
     hosts = farm(kind, tmp_path)
@@ -118,7 +117,7 @@ def check_hosts(seen, pes, hosts):
     assert all(len(cores) == 1 for _, cores in seen)
 
 
-@TWO
+@needs_two_cpus
 @pytest.mark.skipif(not (INTEL / "bin" / "mpiexec.hydra").exists(), reason="needs Intel MPI")
 def test_intel_mpi_reads_variables_and_words(tmp_path):
     pes, names = [2, 3, 1, 0], ("host1", "host2")

@@ -8,18 +8,14 @@ import subprocess
 import pytest
 
 import hopbytes as hb
+from helpers.paths import executable
 from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
+from helpers.real_mpi import needs_two_cpus
 
 #: The installed launcher, and that of MPICH 5 in an environment of its own, which would hide the first.
 NEW = os.environ.get("HOPBYTES_TEST_MPICH", "/opt/hopbytes-mpich")
 HYDRAS = {"installed": shutil.which("mpiexec.hydra"), "MPICH 5": shutil.which(f"{NEW}/bin/mpiexec.hydra")}
-pytestmark = [
-    pytest.mark.launcher,
-    pytest.mark.skipif(
-        sorted(os.sched_getaffinity(0))[:2] != [0, 1] or shutil.which("taskset") is None,
-        reason="needs taskset and CPUs 0 and 1",
-    ),
-]
+pytestmark = [pytest.mark.launcher, needs_two_cpus]
 
 CASES = on_three_hosts()
 
@@ -49,8 +45,7 @@ def test_ranks_run_where_the_mapping_says(tmp_path, case, version):
     mapping = CASES[case]
     receipt = hb.write(mapping, tmp_path / "host file", "hydra")
     program = tmp_path / "app"
-    program.write_text('#!/bin/sh\necho "rank $PMI_RANK $(grep Cpus_allowed_list /proc/self/status)"\n')
-    program.chmod(0o755)
+    executable(program, '#!/bin/sh\necho "rank $PMI_RANK $(grep Cpus_allowed_list /proc/self/status)"\n')
     text = launched(receipt, tmp_path, str(program), HYDRAS[version])
     printed = re.findall(r"rank (\d+) Cpus_allowed_list:\s*(\S+)", text)
     cpus = {int(rank): expand(own) for rank, own in printed}

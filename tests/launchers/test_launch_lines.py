@@ -11,6 +11,7 @@ import pytest
 from several_hosts import HOSTS, farm, launched
 
 import hopbytes as hb
+from helpers.paths import executable
 
 pytestmark = pytest.mark.launcher
 
@@ -28,13 +29,10 @@ def hosts(request, tmp_path):
     folder.mkdir()
     path = f"{folder}:/usr/bin:/bin"
     for name in ("mpirun", "mpiexec"):  # no links: launchers look for files beside themselves
-        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.quote(found.launch[0])} "$@"\n')
-        (folder / name).chmod(0o755)
-    (folder / "bsub").write_text('#!/bin/sh\n[ "$1" = -hostfile ] || exit 1\nshift 2\nexec "$@"\n')
-    (folder / "bsub").chmod(0o755)
+        executable(folder / name, f'#!/bin/sh\nexec {shlex.quote(found.launch[0])} "$@"\n')
+    executable(folder / "bsub", '#!/bin/sh\n[ "$1" = -hostfile ] || exit 1\nshift 2\nexec "$@"\n')
     (tmp_path / "far.edges").write_text(PATTERN)
-    (tmp_path / "app").write_text(PROGRAM)
-    (tmp_path / "app").chmod(0o755)
+    executable(tmp_path / "app", PROGRAM)
     environment = found.environment | {"PATH": path}
     environment["PATH"] += os.pathsep + os.path.dirname(sys.executable)
     return dataclasses.replace(found, environment=environment)

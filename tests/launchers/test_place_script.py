@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.paths import file_with
 from helpers.placements import place
+from helpers.real_mpi import needs_two_cpus
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.node.node_tree import Gpu, NodeInventory, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
 
-CPUS = sorted(os.sched_getaffinity(0))
-
 needs_taskset = pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset is not installed")
 
 
 def run(tmp_path, env, script, program=("grep", "Cpus_allowed_list", "/proc/self/status")):
-    path = tmp_path / "place.sh"
-    path.write_text(script)
+    path = file_with(tmp_path / "place.sh", script)
     env = {"PATH": os.environ["PATH"], **env}
     return subprocess.run(
         ["sh", str(path), *program], env=env, capture_output=True, text=True, timeout=30
@@ -30,7 +29,7 @@ def run(tmp_path, env, script, program=("grep", "Cpus_allowed_list", "/proc/self
 
 
 @needs_taskset
-@pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+@needs_two_cpus
 @pytest.mark.parametrize("variable", ["PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"])
 def test_a_rank_runs_on_its_core(tmp_path, variable):
     script = place_script(prepare(place("core:2", [1, 0]), {}))
@@ -40,7 +39,7 @@ def test_a_rank_runs_on_its_core(tmp_path, variable):
 
 
 @needs_taskset
-@pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+@needs_two_cpus
 def test_openmp_gets_as_many_threads_as_there_are_cores_and_keeps_what_is_set(tmp_path):
     script = place_script(prepare(place("core:2", [0], cores_per_slot=2), {}))
     show = ("sh", "-c", 'echo "$OMP_NUM_THREADS $OMP_PLACES $*"', "name", "two words", "$x")
@@ -50,7 +49,7 @@ def test_openmp_gets_as_many_threads_as_there_are_cores_and_keeps_what_is_set(tm
 
 
 @needs_taskset
-@pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+@needs_two_cpus
 def test_mpirun_inside_a_slurm_batch_script_wins_over_the_inherited_rank(tmp_path):
     script = place_script(prepare(place("core:2", [1, 0]), {}))
     done = run(tmp_path, {"SLURM_PROCID": "0", "OMPI_COMM_WORLD_RANK": "1"}, script)
@@ -142,7 +141,6 @@ def test_a_whole_device_has_its_tiles(tmp_path):
 
 def test_scripts_with_gpus_are_posix_shell(tmp_path):
     for gpu in (Gpu(0, "nvml0", (0,), None, "nvidia"), Gpu(0, "0000:81:00.0", (0,))):
-        script = tmp_path / "place.sh"
-        script.write_text(gpu_script(gpu))
+        script = file_with(tmp_path / "place.sh", gpu_script(gpu))
         for shell in filter(shutil.which, ("sh", "bash", "dash")):
             assert subprocess.run([shell, "-n", str(script)], capture_output=True).returncode == 0

@@ -5,33 +5,24 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
 import hopbytes as hb
 from helpers.paths import EXAMPLES
+from helpers.real_mpi import needs_mpi4py, run_ranks
 
 pytestmark = pytest.mark.launcher
 
-MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
-READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
-ENVIRONMENT = {
-    **os.environ,
-    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
-}
 FABRIC = f"ib:{EXAMPLES / 'fabric'} / core:4"
 PROGRAM = [sys.executable, "-m", "hopbytes.mpi.ptram"]
 
-needs_mpi = pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python")
-
 
 def lead(count, *arguments, program=PROGRAM):
-    command = [MPIRUN, "-n", str(count), "--oversubscribe", "--bind-to", "none", *program, *arguments]
-    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
+    return run_ranks(count, *program, *arguments)
 
 
-@needs_mpi
+@needs_mpi4py
 @pytest.mark.parametrize(("leaders", "on"), [(1, FABRIC), (3, FABRIC), (5, "fattree:3x3:up=1x2 / core:2@1")])
 def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
     where = hb.allocate(on)
@@ -51,7 +42,7 @@ def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
     assert record["comm_cost"] == serial.info["comm_cost"]
 
 
-@needs_mpi
+@needs_mpi4py
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -69,7 +60,7 @@ def test_what_is_wrong_is_said_once_and_nobody_waits(tmp_path, arguments, said):
     assert not list(tmp_path.iterdir())
 
 
-@needs_mpi
+@needs_mpi4py
 def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     program = tmp_path / "dying.py"
     program.write_text(
@@ -87,7 +78,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     assert "hopbytes: leader 1: out of order" in done.stderr
 
 
-@needs_mpi
+@needs_mpi4py
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="without ssh Open MPI starts by its mpirun alone")
 @pytest.mark.parametrize(
     ("arguments", "said"),

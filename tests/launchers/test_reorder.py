@@ -5,16 +5,16 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from several_hosts import ENVIRONMENT, farm, launched
+from several_hosts import farm, launched
 
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import ROOT
+from helpers.real_mpi import ENVIRONMENT, MPIRUN, needs_mpi4py, needs_two_cpus, run_ranks
 from hopbytes.errors import HopbytesError
 from hopbytes.launch.replay import message_sizes, replay
 from hopbytes.mpi.communicators import grid_neighbours, new_ranks
@@ -22,21 +22,18 @@ from hopbytes.mpi.processes import Spot, machine_of, this_spot
 
 pytestmark = pytest.mark.launcher
 
-MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
 PROGRAM = Path(__file__).parent / "reorder_program.py"
-READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
 
 
-@pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python")
+@needs_mpi4py
 def test_communicators_are_reordered_under_open_mpi():
-    command = [MPIRUN, "-n", "4", "--oversubscribe", "--bind-to", "none", sys.executable, str(PROGRAM)]
-    command.append("invented")
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    done = run_ranks(4, sys.executable, str(PROGRAM), "invented")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"rank \d is content", done.stdout)) == 4
 
 
-@pytest.mark.skipif(not READY or len(os.sched_getaffinity(0)) < 2, reason="needs mpi4py, mpirun, two CPUs")
+@needs_mpi4py
+@needs_two_cpus
 def test_communicators_are_reordered_across_hosts(tmp_path):
     """Hosts and affinity are what the processes find, nothing is made up."""
     hosts = farm("openmpi-5", tmp_path)
@@ -110,18 +107,16 @@ def test_a_round_keeps_the_proportions_of_the_pattern():
     assert message_sizes(hb.CommGraph.from_edges([], [], n=2))[0].tolist() == []
 
 
-@pytest.mark.skipif(not READY or len(os.sched_getaffinity(0)) < 2, reason="needs mpi4py, mpirun, two CPUs")
-def test_messages_are_sent_and_timed(monkeypatch, tmp_path):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
+@needs_mpi4py
+@needs_two_cpus
+def test_messages_are_sent_and_timed(mpi_folder):
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5000, 10])
     mapping = hb.Mapping(np.array([1, 0], np.int32), hb.allocate("core:2"), {"problem": "processes"})
     measured = replay(graph, mapping, [MPIRUN, "-n", "2"], rounds=3)
     assert measured.round_bytes == 5010
     assert len(measured.seconds) == 3
     assert min(measured.seconds) > 0
-    assert not list(tmp_path.iterdir())
+    assert not list(mpi_folder.iterdir())
     with pytest.raises(HopbytesError, match="a program, expected the launcher"):
         replay(graph, mapping, [MPIRUN, "-n", "2", "./app"])
     with pytest.raises(HopbytesError, match=mentions("3", "2")):

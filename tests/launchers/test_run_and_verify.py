@@ -9,15 +9,12 @@ import sys
 
 import pytest
 
-CPUS = sorted(os.sched_getaffinity(0))
-pytestmark = [
-    pytest.mark.launcher, pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1"),
-]  # fmt: skip
-ENVIRONMENT = {
-    **os.environ,
-    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
-    "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"],
-}
+from helpers.paths import executable
+from helpers.real_mpi import ENVIRONMENT as AS_ROOT
+from helpers.real_mpi import OF_THIS_ENVIRONMENT, needs_two_cpus
+
+pytestmark = [pytest.mark.launcher, needs_two_cpus]
+ENVIRONMENT = {**AS_ROOT, "PATH": OF_THIS_ENVIRONMENT + os.pathsep + os.environ["PATH"]}
 APP = """\
 #!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
@@ -44,8 +41,7 @@ def hopbytes(folder, *words, **options):
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "ring.edges").write_text("0 1 5\n1 0 5\n")
-    (tmp_path / "app").write_text(APP)
-    (tmp_path / "app").chmod(0o755)
+    executable(tmp_path / "app", APP)
     (tmp_path / "swapped.map").write_text("1\n0\n")
     return tmp_path
 
@@ -128,7 +124,6 @@ def test_nothing_starts_where_the_command_does_not_fit(folder, words, code, mess
     assert message in " ".join(done.stderr.replace("│", " ").split())
     assert "rank" not in done.stdout
     assert not list(folder.glob(".hopbytes*"))
-
 
 
 

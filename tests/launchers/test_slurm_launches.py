@@ -6,17 +6,17 @@ Four slurmd of two CPUs each run on this computer under a private slurmctld and 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from several_hosts import build
 from slurm_nodes import needs_slurm, slurm_cluster
 
 import hopbytes as hb
-from helpers.paths import EXAMPLES
+from helpers.paths import EXAMPLES, executable
 from helpers.placements import cores_in_node, expand, place
 from hopbytes.formats.mappings import writers
 from hopbytes.formats.mappings.launch_files import renumbered
@@ -24,6 +24,7 @@ from hopbytes.model.mapping import Mapping
 
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
 MACHINE = "node:4@10 core:2@1"
+COMPILER = "mpicc.mpich"
 
 pytestmark = [pytest.mark.launcher, pytest.mark.xdist_group("slurm"), needs_slurm]
 
@@ -53,10 +54,10 @@ def test_ranks_run_where_the_mapping_says(cluster, tmp_path, monkeypatch, case):
         monkeypatch.setattr(writers.Slurm, "_bound", lambda self, launch, cpus: None)
     receipt = hb.write(mapping, tmp_path / "host file", "slurm")
     app = tmp_path / "app"
-    app.write_text(
-        '#!/bin/sh\necho "$SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status)"\n'
+    executable(
+        app,
+        '#!/bin/sh\necho "$SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status)"\n',
     )
-    app.chmod(0o755)
     launch = receipt.launch.replace("./app", str(app))
     command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", "-c", launch]
     done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=90)
@@ -80,8 +81,7 @@ FAR = "0 5 100\n5 0 100\n1 4 100\n4 1 100\n2 3 100\n3 2 100\n"
 
 def inside_a_job(cluster, folder, script):
     """Run lines of shell in an allocation of four nodes."""
-    (folder / "app").write_text(PROGRAM)
-    (folder / "app").chmod(0o755)
+    executable(folder / "app", PROGRAM)
     (folder / "far.edges").write_text(FAR)
     prelude = f"set -e\ncd {folder}\nhopbytes() {{ {sys.executable} -m hopbytes \"$@\"; }}\n"
     machine = f"--on '{MACHINE}' --hosts {','.join(HOSTS)}"
@@ -110,14 +110,9 @@ def test_a_program_is_mapped_and_run_inside_a_job(cluster, tmp_path):
 
 def test_a_program_is_recorded_mapped_and_launched_inside_a_job(cluster, tmp_path):
     """From an MPI program to its placement by srun alone; the program itself says where it runs."""
-    compiler = shutil.which("mpicc.mpich")
-    if compiler is None:
-        pytest.skip("needs mpicc.mpich")
-    build = [compiler, str(Path(__file__).parent / "partners.c"), "-o", str(tmp_path / "partners")]
-    built = subprocess.run(build, capture_output=True, text=True, timeout=120)
-    assert built.returncode == 0, built.stderr
+    build(COMPILER, tmp_path, "partners")
     script = f"""\
-hopbytes record -o app.pattern --cc {compiler} -- srun --mpi=pmi2 -n 8 ./partners >recorded
+hopbytes record -o app.pattern --cc {COMPILER} -- srun --mpi=pmi2 -n 8 ./partners >recorded
 hopbytes probe -o job.machine.json -- srun -N4 -n4
 hopbytes map app.pattern --on {tmp_path}/job.machine.json --for slurm --format json -o m.json
 hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8 ./partners
@@ -158,14 +153,10 @@ def test_srun_starts_ranks_as_new_ranks_expect(cluster, tmp_path, launched):
 
 def test_the_batch_script_of_the_examples_records_and_runs(cluster, tmp_path):
     """As it is in examples/, with a program that says where its ranks are; partners share a node at last."""
-    compiler = shutil.which("mpicc.mpich")
-    if compiler is None:
-        pytest.skip("needs mpicc.mpich")
-    build = [compiler, str(Path(__file__).parent / "partners.c"), "-o", str(tmp_path / "app")]
-    subprocess.run(build, check=True, capture_output=True, timeout=120)
+    build(COMPILER, tmp_path)
     script = EXAMPLES / "job.slurm"
     path = f"{Path(sys.executable).parent}:{cluster['PATH']}"
-    environment = {**cluster, "PATH": path, "SLURM_MPI_TYPE": "pmi2", "MPICC": compiler}
+    environment = {**cluster, "PATH": path, "SLURM_MPI_TYPE": "pmi2", "MPICC": COMPILER}
     submit = ["sbatch", "--wait", script]
     done = subprocess.run(submit, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
     (said,) = tmp_path.glob("placed-*.out")
@@ -220,8 +211,7 @@ def test_ranks_see_their_gpu_and_are_bound_only_to_cores_near_it(cluster, tmp_pa
     mapping = Mapping(np.array(pe, np.int32), where, {"problem": "processes"})
     launch = hb.write(mapping, tmp_path / "r", "slurm").launch
     app = tmp_path / "app"
-    app.write_text(PROGRAM.replace(')"', ') $CUDA_VISIBLE_DEVICES"'))
-    app.chmod(0o755)
+    executable(app, PROGRAM.replace(')"', ') $CUDA_VISIBLE_DEVICES"'))
     command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", "-c", launch.replace("./app", str(app))]
     done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=90)
     assert done.returncode == 0, done.stderr

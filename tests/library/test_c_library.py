@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from bench.studies.by_name import grid
 from helpers.c_library import LIB, PREFIX, blocks_of, library
+from helpers.graphs import grid
 from helpers.paths import EXAMPLES
 from hopbytes.model.comm_graph import CommGraph
 
@@ -27,16 +28,12 @@ OK, OVERLOADED, NULL, SIZE, INDEX, WEIGHT, ASYMMETRIC, LARGE, MACHINE, OPTION, U
 
 def lattice(side, seed=None, heavy=0):
     """A lattice, with random weights and loads if there is a seed."""
-    at = np.arange(side * side).reshape(side, side)
-    sources = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    targets = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    rng = np.random.default_rng(seed)
-    weights = None if seed is None else rng.integers(1, 50, len(sources))
-    loads = None if seed is None else rng.integers(1, 9, side * side)
+    edges, rng = grid(side), np.random.default_rng(seed)
+    weights = None if seed is None else rng.integers(1, 50, edges.m)
+    loads = None if seed is None else rng.integers(1, 9, edges.n)
     if heavy:
         loads[3] = heavy
-    graph = CommGraph.from_edges(sources, targets, weights, loads=loads, undirected=True)
-    return graph
+    return CommGraph.from_edges(edges.sources(), edges.targets, weights, loads=loads, undirected=True)
 
 
 def parts(graph):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from helpers.c_library import LIB, blocks_of
+from helpers.graphs import grid
 
 OURS = {32: LIB / "libhopbytes_metis.so", 64: LIB / "libhopbytes_metis_i64.so"}
 ORIGINAL = ctypes.util.find_library("metis")
@@ -23,16 +24,8 @@ OBJECTIVE, CONNECTED, ALLOWANCE, NUMBERING, SEED = 1, 11, 16, 17, 8
 
 def lattice(width, height):
     """The rows of a lattice, and its edges."""
-    at = np.arange(width * height).reshape(height, width)
-    edges = np.concatenate(
-        [
-            np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], 1),
-            np.stack([at[:-1].ravel(), at[1:].ravel()], 1),
-        ]
-    )
-    arcs = np.concatenate([edges, edges[:, ::-1]])
-    arcs = arcs[np.lexsort((arcs[:, 1], arcs[:, 0]))]
-    return np.searchsorted(arcs[:, 0], np.arange(width * height + 1)), arcs[:, 1]
+    csr = grid(height, width).symmetric()
+    return csr.indptr, csr.targets
 
 
 class Metis:

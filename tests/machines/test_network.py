@@ -12,7 +12,6 @@ import pytest
 
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
-from helpers.paths import SHARED_SAMPLES
 from hopbytes.cost.metrics.link_metrics import hottest_links, measure_links
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.machines.network import prices_of
@@ -143,12 +142,3 @@ def test_prices_are_as_small_as_they_can_be_and_right():
         assert max(map(abs, errors)) < 2**-12
     assert prices_of([1, 10**15])[1] >= 1
     assert max(prices_of([1, 10**15])) <= 2**32
-
-
-@pytest.mark.shared
-def test_a_recorded_pattern_of_a_thousand_processes_is_evaluated(tmp_path):
-    graph = hb.read(SHARED_SAMPLES.parent / "graphs" / "mpi_lulesh_1000.graph.xz")
-    where = hb.allocate(f"ib:{mixed_fabric(tmp_path, SPEEDS[1])} / core:167")
-    pe = np.arange(1000, dtype=np.int32)
-    found = hb.evaluate(graph, hb.Mapping(pe, where), random_seeds=1).mapping.links
-    assert found.max_congestion == float(max(exact_congestion(graph, where, pe).values()))

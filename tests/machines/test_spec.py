@@ -56,38 +56,35 @@ def test_groups_merge_levels_of_equal_distance_and_leave_out_what_does_not_split
     assert [grouping.tolist() for grouping in Allocation.whole(parse_machine("core:1")).groups()] == [[0]]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "empty spec"),
-        ("core", "'core', expected NAME:COUNT"),
-        ("core:0", "count '0', expected an integer >= 1"),
-        ("core:-3", "count '-3'"),
-        ("core:nan", "count 'nan'"),
-        ("core:1e12", "count '1e12'"),
-        ("core:1000000000000", "more than 16777216 units"),
-        ("core:" + "9" * 5000, "count '999"),
-        ("node:4096 core:4097", "more than 16777216 units at level core"),
-        ("node:[8,8,6]@10 core:2", "expected one for each of the 1 unit outside it: 3 unequal nodes"),
-        ("node:2 core:[1,2,3]", "core lists 3 counts, expected one for each of the 2 units outside it"),
-        ("node:2 core:[]", "count ''"),
-        ("node:2 node:2", "'node' twice"),
-        ("node:2@1 core:2@5", "distance 1 of node is below 5 of core"),
-        ("core:2@1.5", "distance '1.5', expected an integer"),
-        ("core:2@", "distance ''"),
-        ("core:2@99999999999999999999", "distance '9999"),
-        ("core:2@9000000000000000000", "distance 9000000000000000000 of core"),
-        ("core:2:bw=fast", "'bw=fast', expected a number"),
-        ("core:2:bw=nan", "bw=nan of core"),
-        ("core:2:lat=-1", "lat=-1.0 of core"),
-        ("core:2:bw=1:bw=2", "each once"),
-        ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N"),
-        (" ".join(f"l{i}:1" for i in range(65)), "65 levels"),
-        ("trea:foo", "did you mean tree"),
-        ("zzz:foo", "'zzz' is not a machine kind (known: "),
-        ("ñ:2", "level name"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("", "empty spec"), ("core", "'core', expected NAME:COUNT"),
+    ("core:0", "count '0', expected an integer >= 1"), ("core:-3", "count '-3'"), ("core:nan", "count 'nan'"),
+    ("core:1e12", "count '1e12'"), ("core:1000000000000", "more than 16777216 units"),
+    ("core:" + "9" * 5000, "count '999"),
+    ("node:4096 core:4097", "more than 16777216 units at level core"),
+    ("node:[8,8,6]@10 core:2", "expected one for each of the 1 unit outside it: 3 unequal nodes"),
+    ("node:2 core:[1,2,3]", "core lists 3 counts, expected one for each of the 2 units outside it"),
+    ("node:2 core:[]", "count ''"), ("node:2 node:2", "'node' twice"),
+    ("node:2@1 core:2@5", "distance 1 of node is below 5 of core"),
+    ("core:2@1.5", "distance '1.5', expected an integer"),
+    ("core:2@", "distance ''"), ("core:2@99999999999999999999", "distance '9999"),
+    ("core:2@9000000000000000000", "distance 9000000000000000000 of core"),
+    ("core:2:bw=fast", "'bw=fast', expected a number"), ("core:2:bw=nan", "bw=nan of core"),
+    ("core:2:lat=-1", "lat=-1.0 of core"), ("core:2:bw=1:bw=2", "each once"),
+    ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N"),
+    (" ".join(f"l{i}:1" for i in range(65)), "65 levels"),
+    ("node:4:rails gpu:8", "expected them at gpu"), ("gpu:8:rails", "hosts right above"),
+    ("node:4 package:2 gpu:4:rails", "hosts right above"),
+    ("node:4@11 gpu:8:rails", "distance 11"), ("node:4@0 gpu:8:rails", "distance 0"),
+    ("rack:2@40 node:4 gpu:8:rails", "distance above the hosts"),
+    ("a:2 b:2 node:4 gpu:2:rails", "'a b'"),
+    ("domain:2 pod:2 node:2 gpu:2:rails", "'domain pod'"),
+    ("node:4 gpu:[2,2,2,3]:rails", "unequal counts"), ("node:4:rails gpu:8:rails", "expected them at gpu"),
+    ("node:4 gpu:8:rails:rails", "'rails'"), ("node:4 gpu:8:rails=8", "'rails=8'"),
+    ("node:99999 gpu:99:rails", "tables"),
+    ("trea:foo", "did you mean tree"), ("zzz:foo", "'zzz' is not a machine kind (known: "),
+    ("ñ:2", "level name"),
+])  # fmt: skip
 def test_errors_name_the_part_and_what_was_expected(text, words):
     with pytest.raises(FormatError) as caught:
         parse_machine(text)
@@ -103,21 +100,18 @@ def test_more_label_bits_than_a_word_holds():
     for number in range(21):
         levels.append(f"b{number}:[5" + ",1" * (units - 1) + "]@1")
         units += 4
-    with pytest.raises(FormatError, match="66 bits of label"):
-        parse_machine(" ".join(levels))
+    for last, bits in (("[5", 66), ("[3", 65)):
+        levels[-1] = levels[-1].replace("[5", last)
+        with pytest.raises(FormatError, match=f"{bits} bits of label"):
+            parse_machine(" ".join(levels))
 
 
-@pytest.mark.parametrize(
-    ("hierarchy", "distance", "words"),
-    [
-        ("4:8", "1:10:100", "3 2"),
-        ("4:x", None, "'x' '4:x'"),
-        ("4:0", None, "'0' '4:0'"),
-        ("", None, "'' in ''"),
-        ("4:8", "10:1", "expected distances that do not shrink outwards"),
-        (":".join(["1"] * 70), None, "70 levels"),
-    ],
-)
+@pytest.mark.parametrize(("hierarchy", "distance", "words"), [
+    ("4:8", "1:10:100", "3 2"), ("4:x", None, "'x' '4:x'"), ("4:0", None, "'0' '4:0'"),
+    ("", None, "'' in ''"),
+    ("4:8", "10:1", "expected distances that do not shrink outwards"),
+    (":".join(["1"] * 70), None, "70 levels"),
+])  # fmt: skip
 def test_errors_of_the_papers_notation(hierarchy, distance, words):
     with pytest.raises(FormatError, match=mentions(*words.split())):
         from_hierarchy(hierarchy, distance)
@@ -156,22 +150,19 @@ def test_any_text_is_a_machine_or_an_error_of_ours(text, distance):
             assert parse_machine(machine.spec()) == machine
 
 
-@pytest.mark.parametrize(
-    ("levels", "spec"),
-    [
-        ("node:4 gpu:8:rails", "rails:4x8@10 / gpu:8@1"),
-        ("node:4@20 gpu:8@1:rails", "rails:4x8@10 / gpu:8@1"),
-        ("pod:2 node:4 gpu:8:rails", "rails:8x8:pod=4@10 / gpu:8@1"),
-        ("rack:2 node:4 gpu:2:rails core:3", "rails:8x2:pod=4@100 / gpu:2@10 core:3@1"),
-        ("pod:2 domain:3 node:2 gpu:4:rails", "rails:12x4:domain=2:pod=6@10 / gpu:4@1"),
-        ("nodes:64 gpus:8:rails", "rails:64x8:pod=64@10 / gpu:8@1"),
-        (
-            "node:4:bw=50e9 gpu:8:rails:bw=450e9:lat=1e-6",
-            "rails:4x8:bw=450000000000x50000000000x50000000000@10 / gpu:8@1:bw=4.5e+11:lat=1e-06",
-        ),
-        ("node:4 gpu:8:rails / core:4", "rails:4x8@100 / gpu:8@10 core:4@1"),
-    ],
-)
+@pytest.mark.parametrize(("levels", "spec"), [
+    ("node:4 gpu:8:rails", "rails:4x8@10 / gpu:8@1"),
+    ("node:4@20 gpu:8@1:rails", "rails:4x8@10 / gpu:8@1"),
+    ("pod:2 node:4 gpu:8:rails", "rails:8x8:pod=4@10 / gpu:8@1"),
+    ("rack:2 node:4 gpu:2:rails core:3", "rails:8x2:pod=4@100 / gpu:2@10 core:3@1"),
+    ("pod:2 domain:3 node:2 gpu:4:rails", "rails:12x4:domain=2:pod=6@10 / gpu:4@1"),
+    ("nodes:64 gpus:8:rails", "rails:64x8:pod=64@10 / gpu:8@1"),
+    (
+        "node:4:bw=50e9 gpu:8:rails:bw=450e9:lat=1e-6",
+        "rails:4x8:bw=450000000000x50000000000x50000000000@10 / gpu:8@1:bw=4.5e+11:lat=1e-06",
+    ),
+    ("node:4 gpu:8:rails / core:4", "rails:4x8@100 / gpu:8@10 core:4@1"),
+])  # fmt: skip
 def test_levels_are_a_machine_with_rails(levels, spec):
     machine = parse_machine(levels)
     assert machine.spec() == spec
@@ -190,31 +181,6 @@ def test_hosts_of_a_file_may_be_inside():
     where = hb.allocate(f"node:3 gpu:{len(gpus)}:rails / hwloc:{file}")
     assert where.machine.network() is not None
     assert len(set(where.node_of_pe.tolist())) == 3
-
-
-@pytest.mark.parametrize(
-    ("levels", "what"),
-    [
-        ("node:4:rails gpu:8", "expected them at gpu"),
-        ("gpu:8:rails", "hosts right above"),
-        ("node:4 package:2 gpu:4:rails", "hosts right above"),
-        ("node:4@11 gpu:8:rails", "distance 11"),
-        ("node:4@0 gpu:8:rails", "distance 0"),
-        ("rack:2@40 node:4 gpu:8:rails", "distance above the hosts"),
-        ("a:2 b:2 node:4 gpu:2:rails", "'a b'"),
-        ("domain:2 pod:2 node:2 gpu:2:rails", "'domain pod'"),
-        ("node:4 gpu:[2,2,2,3]:rails", "unequal counts"),
-        ("node:4:rails gpu:8:rails", "expected them at gpu"),
-        ("node:4 gpu:8:rails:rails", "'rails'"),
-        ("node:4 gpu:8:rails=8", "'rails=8'"),
-        ("node:99999 gpu:99:rails", "tables"),
-    ],
-)
-def test_other_levels_are_refused_in_one_line(levels, what):
-    with pytest.raises(FormatError) as caught:
-        parse_machine(levels)
-    assert what in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 #: Samples that alone are nothing, and what is said instead of a list of formats.
@@ -244,10 +210,9 @@ def test_examples_without_their_kind(name, kind):
 
 
 @pytest.mark.parametrize(("text", "kind"), [
-    ("# switches\n\n---\n- topology: a\n  flat: true\n", "slurm"), ("blocks:\n- nodes: [a]\n", "topograph"),
-    ("tleaf 1 4 1\n", "scotch"),
-    ("0 1 5\n1 0 5\n", None), ("rank 0=a slot=0\n", None),
-    ("", None), ('{"a": 1}', None), ("<ipm>\n", None),
+    ("# switches\n\n---\n- topology: a\n  flat: true\n", "slurm"),
+    ("blocks:\n- nodes: [a]\n", "topograph"), ("tleaf 1 4 1\n", "scotch"), ("0 1 5\n1 0 5\n", None),
+    ("rank 0=a slot=0\n", None), ("", None), ('{"a": 1}', None), ("<ipm>\n", None),
 ])  # fmt: skip
 def test_beginnings(tmp_path, text, kind):
     path = tmp_path / "file"

@@ -10,6 +10,7 @@ from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.util.integers import to_integers
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.uint64])
@@ -159,3 +160,8 @@ def test_j_of_the_model_is_j_of_its_mapping():
     model = hb.map_tasks(graph.quotient(block), "node:2@10 core:4@1", "eco")
     tasks = hb.evaluate(graph, hb.Mapping(model.pe[block], model.where))
     assert tasks.comm_cost == model.info["comm_cost"]
+
+
+def test_a_lone_small_volume_keeps_three_digits():
+    volumes, factor = to_integers("volumes", [1.234567e-7], 1)
+    assert volumes[0] / factor == pytest.approx(1.234567e-7, rel=1e-3)

@@ -29,6 +29,7 @@ def test_known_trees_and_rings():
     assert [tuple(m) for m in expand("allreduce", "ring", [30] * 3)] == [
         (0, 1, 40, 4), (1, 2, 40, 4), (2, 0, 40, 4)
     ]
+    assert {m.volume for m in expand("allreduce", "ring", [10] * 3)} == {14}  # 13.3, rounded up
     # All blocks but the next member's own.
     assert [m.volume for m in expand("allgather", "ring", [1, 2, 4])] == [5, 3, 6]
     assert [tuple(m) for m in expand("scatter", "pairs", [1, 2, 4], 2)] == [(2, 0, 1, 1), (2, 1, 2, 1)]

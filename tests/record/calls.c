@@ -1,4 +1,4 @@
-/* One class of MPI calls per word on the command line, with sizes that tell them apart. Four ranks. */
+/* What one of four ranks does by the words on the command line; every_call.c has each call on its own. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -70,27 +70,6 @@ static void communicators(void) {
     MPI_Comm_free(&half);
 }
 
-static void one_collective(const char *word) {
-    int counts[4] = {1, 2, 3, 4}, starts[4] = {0, 10, 20, 30}, same[4];
-    MPI_Request r;
-    for (int i = 0; i < 4; i++) same[i] = rank + 1;
-    if (!strcmp(word, "bcast")) MPI_Bcast(a, 5, MPI_INT, 1, WORLD);
-    if (!strcmp(word, "ibcast")) MPI_Ibcast(a, 5, MPI_INT, 1, WORLD, &r), MPI_Wait(&r, MPI_STATUS_IGNORE);
-    if (!strcmp(word, "reduce")) MPI_Reduce(a, b, 5, MPI_INT, MPI_SUM, 2, WORLD);
-    if (!strcmp(word, "allreduce")) MPI_Allreduce(MPI_IN_PLACE, b, 6, MPI_INT, MPI_SUM, WORLD);
-    if (!strcmp(word, "scan")) MPI_Scan(a, b, 5, MPI_INT, MPI_SUM, WORLD);
-    if (!strcmp(word, "gather")) MPI_Gather(rank == 2 ? MPI_IN_PLACE : a, 3, MPI_INT, b, 3, MPI_INT, 2, WORLD);
-    if (!strcmp(word, "gatherv")) MPI_Gatherv(a, rank + 1, MPI_INT, b, counts, starts, MPI_INT, 2, WORLD);
-    if (!strcmp(word, "scatter")) MPI_Scatter(a, 3, MPI_INT, rank == 1 ? MPI_IN_PLACE : b, 3, MPI_INT, 1, WORLD);
-    if (!strcmp(word, "scatterv")) MPI_Scatterv(a, counts, starts, MPI_INT, b, rank + 1, MPI_INT, 1, WORLD);
-    if (!strcmp(word, "allgather")) MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b, 3, MPI_INT, WORLD);
-    if (!strcmp(word, "allgatherv")) MPI_Allgatherv(a, rank + 1, MPI_INT, b, counts, starts, MPI_INT, WORLD);
-    if (!strcmp(word, "alltoall")) MPI_Alltoall(a, 3, MPI_INT, b, 3, MPI_INT, WORLD);
-    if (!strcmp(word, "alltoallv")) MPI_Alltoallv(a, counts, starts, MPI_INT, b, same, starts, MPI_INT, WORLD);
-    if (!strcmp(word, "reduce_scatter")) MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, WORLD);
-    if (!strcmp(word, "barrier")) MPI_Barrier(WORLD);
-}
-
 #ifndef NO_NEIGHBOURS /* Open MPI's monitoring is not used for programs that name them, or MPI_Pcontrol */
 static void neighbours(void) {
     int periodic[1] = {0}, dims[1] = {size}, to = (rank + 1) % size, from = (rank + size - 1) % size;
@@ -104,20 +83,6 @@ static void neighbours(void) {
     MPI_Comm_free(&ring);
 }
 
-#endif
-
-static void one_sided(void) {
-    MPI_Win win;
-    MPI_Win_create(a, sizeof a, 1, MPI_INFO_NULL, WORLD, &win);
-    MPI_Win_fence(0, win);
-    if (rank == 1) MPI_Put(b, 7, MPI_BYTE, 2, 0, 7, MPI_BYTE, win);
-    if (rank == 1) MPI_Get(b + 100, 50, MPI_BYTE, 0, 0, 50, MPI_BYTE, win);
-    if (rank == 3) MPI_Accumulate(b, 5, MPI_INT, 0, 64, 5, MPI_INT, MPI_SUM, win);
-    MPI_Win_fence(0, win);
-    MPI_Win_free(&win);
-}
-
-#ifndef NO_NEIGHBOURS
 static void phases(void) {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
     int levels[4] = {2, 0, 1, 3};
@@ -127,31 +92,6 @@ static void phases(void) {
     }
 }
 
-#endif
-
-#if MPI_VERSION >= 4
-static void new_calls(void) {
-    int to = (rank + 1) % size, from = (rank + size - 1) % size;
-    MPI_Request r[2];
-    MPI_Isend_c(a, 11, MPI_BYTE, to, 0, WORLD, &r[0]);
-    receive(from, 0, WORLD);
-    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
-    MPI_Psend_init(a, 4, 25, MPI_BYTE, to, 1, WORLD, MPI_INFO_NULL, &r[0]);
-    MPI_Precv_init(b, 4, 25, MPI_BYTE, from, 1, WORLD, MPI_INFO_NULL, &r[1]);
-    for (int round = 0; round < 2; round++) {
-        MPI_Startall(2, r);
-        MPI_Pready_range(0, 3, r[0]);
-        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-    }
-    MPI_Request_free(&r[0]);
-    MPI_Request_free(&r[1]);
-    MPI_Alltoall_init(a, 3, MPI_BYTE, b, 3, MPI_BYTE, WORLD, MPI_INFO_NULL, &r[0]);
-    for (int round = 0; round < 3; round++) {
-        MPI_Start(&r[0]);
-        MPI_Wait(&r[0], MPI_STATUS_IGNORE);
-    }
-    MPI_Request_free(&r[0]);
-}
 #endif
 
 static volatile sig_atomic_t told;
@@ -180,11 +120,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "near")) neighbours();
         else if (!strcmp(argv[i], "phases")) phases();
 #endif
-        else if (!strcmp(argv[i], "rma")) one_sided();
         else if (!strcmp(argv[i], "listening")) listening();
-#if MPI_VERSION >= 4
-        else if (!strcmp(argv[i], "new")) new_calls();
-#endif
         else if (!strcmp(argv[i], "shared")) {
             MPI_Win win;
             MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, WORLD, &shown, &win);
@@ -194,7 +130,7 @@ int main(int argc, char **argv) {
             MPI_Comm shared;
             MPI_Comm_split_type(WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);
             MPI_Comm_free(&shared);
-        } else one_collective(argv[i]);
+        } else if (!strcmp(argv[i], "bcast")) MPI_Bcast(a, 5, MPI_INT, 1, WORLD);
     }
     MPI_Finalize();
     if (rank == 0) puts("said by the program");

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.graphs import arcs_of
+from helpers.paths import executable
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
@@ -261,8 +262,7 @@ def test_a_pause_without_a_compiler_is_said(tmp_path, monkeypatch):
 @pytest.mark.parametrize("framework", ["pml", "coll", "osc"])
 def test_components_typed_without_those_that_count(framework, tmp_path):
     app = tmp_path / "app"
-    app.write_text("#!/bin/sh\n")
-    app.chmod(0o755)
+    executable(app, "#!/bin/sh\n")
     launch, _ = mpi("openmpi 5")
     typed = [*launch, "--mca", framework, "self", str(app)]
     assert keeps_monitoring_out(LaunchCommand.parse(typed)) == f"--mca {framework} self"

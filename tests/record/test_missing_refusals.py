@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 
 import pytest
 
 import hopbytes as hb
+from helpers.graphs import arcs_of
+from helpers.paths import executable, file_with
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
+from hopbytes.patterns.collective_messages import KINDS, ROOTED, expand
 from hopbytes.record.application import Application, explain_two_libraries
-from hopbytes.record.counts import Counts, counted
+from hopbytes.record.counts import Counts, counted, read_counts
 from hopbytes.record.interposer import with_preloaded
 from hopbytes.record.session import next_step, reason
 
@@ -28,8 +32,7 @@ NOTHING = "no rank wrote anything, expected a file per rank"
 def launchers(tmp_path, monkeypatch):
     """Programs that only say who they are."""
     for name, text in SAYS.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\necho '{text}'\n")
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, f"#!/bin/sh\necho '{text}'\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     for name in ("LD_PRELOAD", *(sign for sign, _ in READERS)):
         monkeypatch.delenv(name, raising=False)
@@ -52,6 +55,35 @@ def test_phases_are_told_where_the_program_named_any():
     assert "phases" not in counted(Counts(n=2, phases={0: 5}), "ring", per_communicator=False)
     facts = counted(Counts(n=2, phases={2: 7, 0: 5}), "ring", per_communicator=False)
     assert facts["phases"] == {"0": 5, "2": 7}
+
+
+def counts_of(folder, *lines):
+    """Write what the interposer counted in each rank, given by its lines."""
+    members = " ".join(map(str, range(len(lines))))
+    for own, line in enumerate(lines):
+        text = f"rank {own} {len(lines)}\nhost a\ngroup 0 {members}\n{line}\nend\n"
+        file_with(folder / f"rank.{own}.txt", f"hopbytes recording 1\n{text}")
+    return str(folder)
+
+
+@pytest.mark.parametrize(("model", "expected"), [("ring", {(0, 1): 7, (1, 0): 5}), ("ignore", {(0, 1): 7})])
+def test_messages_inside_collectives_belong_to_them(tmp_path, model, expected):
+    """Those that the library sent for a collective are counted where collectives are."""
+    folder = counts_of(tmp_path, "sent 0 0 1 7 1", "direct 0 0 0 5 1")
+    assert arcs_of(read_counts(folder, model)[0]) == expected
+
+
+@pytest.mark.parametrize("model", ["pairs", "ring", "binomial"])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_collectives_become_messages_by_a_model(tmp_path, kind, model):
+    same = kind in ("bcast", "allreduce", "scan", "alltoall", "reduce")
+    root, sizes = 2 if kind in ROOTED else 0, [8] * 4 if same else [4, 8, 12, 16]
+    sizes = [0] * 4 if kind == "barrier" else sizes
+    folder = counts_of(tmp_path, *(f"call 0 0 {kind} {root} {size} 1" for size in sizes))
+    expected = Counter()
+    for message in expand(kind, model, sizes, root):
+        expected[message.source, message.target] += message.volume
+    assert arcs_of(read_counts(folder, model)[0]) == {pair: sent for pair, sent in expected.items() if sent}
 
 
 @pytest.mark.parametrize("words", ["mpirun -n 16 ./halo", "srun -n 16 ./halo", "mpirun4 -n 16 ./halo"])
@@ -165,8 +197,7 @@ def test_more_processes_than_this_host_has_cores():
 
 def test_slots_of_a_host_file_beyond_the_cores_found(tmp_path):
     cores = hb.allocate("local").k
-    path = tmp_path / "hosts"
-    path.write_text("".join(f"n{node} slots={2 * cores}\n" for node in range(4)))
+    path = file_with(tmp_path / "hosts", "".join(f"n{node} slots={2 * cores}\n" for node in range(4)))
     graph = recorded_on(*[f"n{task // (2 * cores)}" for task in range(8 * cores)])
     verb, machine, before = suggested(graph, "--hostfile", str(path))
     assert (verb, machine, len(before)) == ("advise", f"node:4 core:{2 * cores}", 1)
@@ -194,8 +225,7 @@ def test_hosts_of_no_job_and_files_that_cannot_be_read(tmp_path):
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"))
     assert (verb, machine) == ("advise", "node:2 core:2")
     assert "n1 is not in a job that is known here" in why
-    path = tmp_path / "hosts"
-    path.write_text("n1 cores=4\n")
+    path = file_with(tmp_path / "hosts", "n1 cores=4\n")
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"), "--hostfile", str(path))
     assert (verb, machine) == ("advise", "node:2 core:2")
     assert "hosts:1: 'n1 cores=4'" in why

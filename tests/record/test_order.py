@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 import hopbytes as hb
 from helpers.graphs import arcs_of
-from helpers.real_mpi import FAMILIES, mpi
+from helpers.real_mpi import FAMILIES, program_of
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.record.order import check_folder, read_order, write_trace
 from hopbytes.record.session import record
@@ -22,28 +19,12 @@ MEGABYTE = 1_000_000
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="needs SimGrid's smpirun")
 
 
-@functools.cache
-def _programs():
-    return tempfile.TemporaryDirectory(prefix="hopbytes-test-")
-
-
-@functools.cache
-def compiled(family):
-    """Return (launch words, compiler, program); skips where it does not compile."""
-    launch, compiler = mpi(family)
-    program = f"{_programs().name}/ordered-{family.replace(' ', '-')}"
-    done = subprocess.run([compiler, str(SOURCE), "-w", "-o", program], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
-    return launch, compiler, program
-
-
 @pytest.mark.launcher
 @pytest.mark.usefixtures("mpi_folder")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_chain_stays_a_chain(family, tmp_path):
     """Each message waits for the one before: four in a row, where the pattern alone sends all at once."""
-    launch, compiler, program = compiled(family)
+    launch, compiler, program = program_of(family, SOURCE)
     done = record([*launch, program], compiler=compiler, trace=str(tmp_path / "trace"))
     assert done.graph is not None, done.problem
     assert done.trace, done.graph.meta.get("notices")
@@ -79,7 +60,7 @@ def sent_tag(actions, words):
 @pytest.mark.launcher
 @pytest.mark.usefixtures("mpi_folder")
 def test_what_a_trace_lacks_is_said(tmp_path):
-    launch, compiler, program = compiled("openmpi 4.1")
+    launch, compiler, program = program_of("openmpi 4.1", SOURCE)
     done = record([*launch, program, "lost"], compiler=compiler, trace=str(tmp_path / "one"))
     assert "the trace lacks 1 sends without a receive" in done.graph.meta["notices"]
     few = record([*launch, program], compiler=compiler, trace=str(tmp_path / "few"), trace_steps=3)
@@ -141,7 +122,8 @@ def test_sends_wait_as_the_program_did(tmp_path):
     received = ["p 0 7 0 0"] * 4 + [f"w 0 7 0 {number}" for number in range(4)]
     sent = "S 1 7 0 1;Y 1 7 0 2;s 1 7 0 3;y 1 7 0 4;f -1 -1 0 3;f -1 -1 0 2"
     steps(tmp_path, sent, ";".join(received))
-    (sent, _), notices = read_order(str(tmp_path), 2, 10)
+    (sent, got), notices = read_order(str(tmp_path), 2, 10)
+    assert [action.split()[4] for action in got if "irecv" in action] == ["1", "2", "3", "4"]
     assert [action.split()[1] for action in sent[2:6]] == ["send", "ssend", "isend", "issend"]
     tags = [action.split()[3] for action in sent[2:6]]
     assert sent[6:8] == [f"0 wait 0 1 {tags[3]}", f"0 wait 0 1 {tags[2]}"]

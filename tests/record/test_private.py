@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import mentions
+from helpers.paths import executable
 from hopbytes.errors import UnsupportedError
 from hopbytes.record.interposer import check_private, interposer, is_private_file, steps
 
@@ -87,8 +88,7 @@ def test_the_way_to_a_folder(tmp_path):
 def test_files_that_are_not_taken(place):
     library = place / "x.so"
     assert not is_private_file(str(library))
-    library.write_text("")
-    library.chmod(0o755)
+    executable(library, "")
     assert is_private_file(str(library))
     library.chmod(0o777)
     assert not is_private_file(str(library))
@@ -101,8 +101,7 @@ def compiler(tmp_path):
     """A quick one, which makes nothing of its sources; other tests record with what a real one makes."""
     wrapper = tmp_path / "mpicc"
     last = 'for last; do :; done; echo made > "$last"'
-    wrapper.write_text(f'#!/bin/sh\n[ "$1" = -show ] && exec echo cc\n{last}\n')
-    wrapper.chmod(0o755)
+    executable(wrapper, f'#!/bin/sh\n[ "$1" = -show ] && exec echo cc\n{last}\n')
     return str(wrapper)
 
 
@@ -159,8 +158,7 @@ def test_a_new_folder_is_private(tmp_path, monkeypatch, compiler):
 
 def test_a_compiler_that_fails_leaves_nothing(place, tmp_path):
     wrapper = tmp_path / "mpicc"
-    wrapper.write_text('#!/bin/sh\n[ "$1" = -show ] || { echo "error: no" >&2; exit 1; }\n')
-    wrapper.chmod(0o755)
+    executable(wrapper, '#!/bin/sh\n[ "$1" = -show ] || { echo "error: no" >&2; exit 1; }\n')
     with pytest.raises(UnsupportedError, match="cannot build the interposer: error: no"):
         interposer(str(wrapper), place)
     assert list(Path(place).iterdir()) == []

@@ -36,7 +36,6 @@ from reference.leaders_reference import (
 )
 from reference.routes_reference import (
     arcs_over_link,
-    change_links,
     distance_table,
     hop_histogram,
     hop_table,
@@ -64,7 +63,6 @@ __all__ = [
     "best_swap",
     "block_weights",
     "chain_search",
-    "change_links",
     "changing_pairs",
     "check_csr",
     "comm_cost_network",

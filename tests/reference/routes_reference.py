@@ -216,17 +216,3 @@ def summarize_links(amounts: Int64, prices: Int64) -> tuple[int, ...]:
         squares >> 32 & word,
         squares & word,
     )
-
-
-def change_links(
-    prices: Int64, n_links: int, links: Int64, amounts: Int64, ask: Int64, result: Int64
-) -> tuple[int, ...]:
-    """Apply changes one by one and recompute the requested sums."""
-    held = np.zeros(n_links, np.int64)
-    place = 0
-    for link, amount, requested in zip(links.tolist(), amounts.tolist(), ask.tolist(), strict=True):
-        held[link] += amount
-        if requested:
-            result[place : place + 3] = summarize_links(held, prices)[1:4]
-            place += 3
-    return summarize_links(held, prices)

@@ -11,8 +11,7 @@ import hopbytes as hb
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.show.back_ends import svg
 from hopbytes.show.marks import Line, Panel, Rectangle, Words, scaled
-from hopbytes.show.network import IDLE, UNLOADED, network_figure
-from hopbytes.show.network_layouts import network_panel
+from hopbytes.show.network_layouts import IDLE, UNLOADED, network_figure, network_panel
 from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture
 from hopbytes.show.traffic import link_loads
 
@@ -163,6 +162,12 @@ def test_the_darkest_colour_is_the_busiest_link():
 def test_slices_of_a_torus_are_named():
     words = [mark.text for mark in network_panel(hb.allocate("torus:3x3x2")).marks if isinstance(mark, Words)]
     assert {"z = 0", "z = 1", *map(str, range(18))} <= set(words)
+
+
+def test_links_of_the_third_dimension_lead_to_the_next_slice_and_back():
+    """In a row of three slices upwards from the first, both ways from the second, downwards from the last."""
+    lines = [mark.points for mark in network_panel(hb.allocate("mesh:1x1x3")).marks if isinstance(mark, Line)]
+    assert [end[1] < start[1] for start, end in lines] == [True, False, True, False]
 
 
 def test_things_on_networks_are_drawn_as_networks():

@@ -44,6 +44,8 @@ def test_tables_hold_the_numbers_of_the_evaluation():
     assert costs[1:] == (f"{evaluation.in_order.comm_cost:,}", f"{evaluation.comm_cost:,}")
     tables = {chart.name: chart.table for chart in page.charts}
     assert set(tables) == {"levels", "hops", "loads", "links"}
+    shares = [float(row[1].partition("(")[2].removesuffix(" %)")) for row in tables["levels"].rows]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
     assert [row[0] for row in tables["links"].rows] == [link.name for link in evaluation.hottest]
     links = len(mapping.where.machine.network().capacity)
     counted = sum(int(row[2].replace(",", "")) for row in tables["loads"].rows)

@@ -204,6 +204,15 @@ def test_long_simulations_are_announced(tmp_path, monkeypatch):
     assert "4032 messages" in told[0]
 
 
+def test_the_eager_limit_is_told_to_simgrid(tmp_path, monkeypatch):
+    """Messages of up to that many bytes go at once; SimGrid's thresholds are the first size that does not."""
+    stand_in(tmp_path, monkeypatch, f"echo $@ > {tmp_path}/told; echo '1.5|Simulated time: 1.5 seconds.'")
+    graph = hb.read(trace(tmp_path, BACK_AND_FORTH))
+    hb.simulate(graph, hb.Mapping(range(2), hb.allocate(TWO)), grade="replay", eager=1000)
+    told = (tmp_path / "told").read_text().split()
+    assert {"--cfg=smpi/send-is-detached-thresh:1001", "--cfg=smpi/async-small-thresh:1001"} <= set(told)
+
+
 CLUSTER = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">

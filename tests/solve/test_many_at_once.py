@@ -1,7 +1,9 @@
-"""Many maps in one process: from threads, after a fork, in spawned processes, one after another."""
+"""Several calls at once: the same answers, no memory left behind, and programs that end meanwhile."""
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -83,3 +85,38 @@ def test_many_maps_leave_no_memory_behind():
     for seed in range(400):
         hb.map_tasks(pattern(400), hb.allocate("node:4@10 core:4@1"), seed=seed, **options)
     assert resident() - before < 12 << 20
+
+
+ENDING = """
+import threading, time, warnings
+import hopbytes as hb
+
+warnings.simplefilter("ignore")
+graph, where = hb.read("stencil:60x60"), hb.allocate("node:4@10 core:4@1")
+
+def compute():
+    while True:
+        hb.map_tasks(graph, where, "fast", partition=True, threads=2)
+        started.set()
+
+started = threading.Event()
+for _ in range(4):
+    threading.Thread(target=compute, daemon=True).start()
+started.wait()
+time.sleep({seconds})
+raise SystemExit(7)
+"""
+
+
+def test_the_end_of_the_program_while_daemon_threads_compute():
+    """Python ends such threads by unwinding their stacks, which aborted the process in every other run."""
+    programs = [
+        subprocess.Popen([sys.executable, "-c", ENDING.format(seconds=0.01 * number)], stderr=subprocess.PIPE)
+        for number in range(4)
+    ]
+    try:
+        ends = [(program.communicate(timeout=60)[1], program.returncode) for program in programs]
+    finally:
+        for program in programs:
+            program.kill()
+    assert ends == [(b"", 7)] * 4

@@ -355,17 +355,6 @@ def test_slots_cannot_be_chosen_when_all_are_needed(choice, oversubscribe):
         map_tasks(chain_of(100), where, "identity", partition=not oversubscribe)
 
 
-def test_a_machine_stands_for_all_its_cores():
-    assert map_tasks(chain_of(8), cluster(4).machine, "identity").where.k == 16
-
-
-def test_other_things_than_a_graph_and_a_machine_are_named():
-    with pytest.raises(UnsupportedError, match="the pattern is a set"):
-        map_tasks({1, 2}, cluster())
-    with pytest.raises(UnsupportedError, match="a int, expected an Allocation"):
-        map_tasks(chain_of(8), 4)
-
-
 def test_info_is_plain_data():
     info = map_tasks(chain_of(640, np.arange(640) % 3), cluster(), "random").info
     assert json.loads(json.dumps(info)) == info

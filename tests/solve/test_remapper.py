@@ -155,7 +155,7 @@ def test_unit_loads_keep_the_bound_of_map_tasks(grid):
     remapper = hb.Remapper(graph, where, mapping, migration_price=5)
     for changes in random_batches(graph, 10):
         assert remapper.apply(**changes).balance == "met"
-        caps = load_bound(None, graph.n, np.ones(where.k, np.int64), remapper._state.imbalance).caps
+        caps = load_bound(None, graph.n, np.ones(where.k, np.int64), remapper._imbalance).caps
         assert np.array_equal(remapper.bounds, caps)
         assert np.all(remapper.pe_loads <= caps)
 
@@ -279,7 +279,7 @@ def test_unequal_capacities_are_kept():
         first, gone = 200 + 20 * step, 9 * step
         done = remapper.apply(arrived=range(first, first + 20), vanished=range(gone, gone + 9))
         assert done.balance == "met"
-        caps = load_bound(None, remapper.n, where.capacity, remapper._state.imbalance).caps
+        caps = load_bound(None, remapper.n, where.capacity, remapper._imbalance).caps
         assert np.array_equal(remapper.bounds, caps)
         assert np.all(remapper.pe_loads <= caps)
         remapper.verify()
@@ -372,11 +372,11 @@ def test_a_wrong_number_is_found(grid):
 
     task = int(np.flatnonzero(mapping.pe == 5)[0])
     remapper = fresh()
-    remapper._state.state.home[task] = 9
+    remapper._state.home[task] = 9
     with pytest.raises(hb.HopbytesError, match="internal error"):
         remapper.apply(lost=[5])
     remapper = fresh()
-    remapper._state.state.load[task] = 7  # the load of its PE still counts the old one
+    remapper._state.load[task] = 7  # the load of its PE still counts the old one
     with pytest.raises(hb.HopbytesError, match="internal error"):
         remapper.verify()
     for spoil in (
@@ -387,7 +387,7 @@ def test_a_wrong_number_is_found(grid):
     ):
         remapper = fresh()
         remapper.verify()
-        spoil(remapper._state.state)
+        spoil(remapper._state)
         with pytest.raises(hb.HopbytesError, match="internal error"):
             remapper.verify()
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.errors import mentions
+from helpers.errors import mentions, refused
+from helpers.paths import file_with
 from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.local import this_node
@@ -60,16 +61,13 @@ def test_lists(text, hosts):
     ],
 )
 def test_faulty_lists(text, words):
-    with pytest.raises(FormatError) as caught:
+    with refused(FormatError, words):
         read_hosts(text)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_files(tmp_path, monkeypatch):
     text = "# my nodes\nme@n1 slots=4\n\nn2:8:mlx5_0\nn[3-4]  # two\nn1 slots=4\n"
-    file = tmp_path / "hosts"
-    file.write_text(text)
+    file = file_with(tmp_path / "hosts", text)
     assert read_hosts(str(file)) == ("n1", "n2", "n3", "n4")
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert read_hosts("-") == ("n1", "n2", "n3", "n4")
@@ -129,14 +127,12 @@ FILES = {
 @pytest.mark.parametrize("what", FILES)
 def test_slots_of_a_host_file(tmp_path, what):
     content, slots = FILES[what]
-    path = tmp_path / "hosts"
-    path.write_text(content)
+    path = file_with(tmp_path / "hosts", content)
     assert read_slots(str(path)) == (tuple(slots), tuple(slots.values()))
 
 
 def test_relative_hosts_of_open_mpi(tmp_path):
-    path = tmp_path / "hosts"
-    path.write_text("+n1 slots=2\n+n0\n")
+    path = file_with(tmp_path / "hosts", "+n1 slots=2\n+n0\n")
     assert read_slots(str(path), lambda: ("a", "b")) == (("b", "a"), (2, None))
     with pytest.raises(FormatError, match=mentions("hosts:1", "+n1", "1", "expected")):
         read_slots(str(path), lambda: ("a",))
@@ -154,8 +150,7 @@ def test_relative_hosts_of_open_mpi(tmp_path):
     ],
 )  # fmt: skip
 def test_faults_by_line(tmp_path, content, words):
-    path = tmp_path / "hosts"
-    path.write_text(content)
+    path = file_with(tmp_path / "hosts", content)
     with pytest.raises(FormatError) as caught:
         read_slots(str(path))
     assert all(word in str(caught.value) for word in words.split())
@@ -166,7 +161,7 @@ def test_files_that_are_none(tmp_path):
     with pytest.raises(FormatError, match="expected a file of hosts"):
         read_slots(str(tmp_path / "absent"))
     (tmp_path / "long").write_bytes(b"x" * 70000)
-    with pytest.raises(FormatError, match="long:1: 65536 characters"):
+    with pytest.raises(FormatError, match="long:1: a line of 65536 characters"):
         read_slots(str(tmp_path / "long"))
 
 
@@ -180,8 +175,7 @@ def test_files_that_are_none(tmp_path):
 )  # fmt: skip
 def test_open_mpi_counts_the_same_slots(tmp_path, content):
     launch, _ = mpi("openmpi 5")
-    path = tmp_path / "hosts"
-    path.write_text(content)
+    path = file_with(tmp_path / "hosts", content)
     words = [launch[0], "--hostfile", str(path), "--display", "allocation", "-n", "1", "true"]
     own = os.environ | RUN_AS_ROOT
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=own)

@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.paths import file_with
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.files import open_source
 from hopbytes.text import open_input
@@ -29,29 +31,25 @@ def content(path, **options):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress, bz2.compress])
 def test_compression_is_recognised_by_content_alone(tmp_path, pack):
-    path = tmp_path / "pattern.edges"
-    path.write_bytes(pack(TEXT))
+    path = file_with(tmp_path / "pattern.edges", pack(TEXT))
     assert content(path) == TEXT
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_the_mark_that_editors_of_windows_put_before_utf8_is_no_content(tmp_path, pack):
-    path = tmp_path / "pattern.edges"
-    path.write_bytes(pack(b"\xef\xbb\xbf" + TEXT))
+    path = file_with(tmp_path / "pattern.edges", pack(b"\xef\xbb\xbf" + TEXT))
     assert content(path) == TEXT
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_nothing_but_that_mark_is_an_empty_file(tmp_path, pack):
-    path = tmp_path / "pattern.edges"
-    path.write_bytes(pack(b"\xef\xbb\xbf"))
+    path = file_with(tmp_path / "pattern.edges", pack(b"\xef\xbb\xbf"))
     with pytest.raises(FormatError, match=mentions("UTF-8")):
         content(path)
 
 
 def test_head_does_not_consume(tmp_path):
-    path = tmp_path / "a"
-    path.write_bytes(gzip.compress(TEXT, mtime=0))
+    path = file_with(tmp_path / "a", gzip.compress(TEXT, mtime=0))
     with open_source(path) as source:
         assert source.head() == TEXT[:4096]
         assert source.stream.read() == TEXT
@@ -59,8 +57,7 @@ def test_head_does_not_consume(tmp_path):
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
 def test_a_bomb_stops_at_the_limit(tmp_path, pack):
-    path = tmp_path / "bomb"
-    path.write_bytes(pack(b" " * 10_000_000))
+    path = file_with(tmp_path / "bomb", pack(b" " * 10_000_000))
     with pytest.raises(FormatError, match=mentions("1000000")):
         content(path, max_bytes=1_000_000)
 
@@ -75,23 +72,20 @@ def test_an_endless_file_stops_at_the_limit():
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
 @pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[:40] + b"\0\xff" * 20 + b[80:]])
 def test_damaged_compression_is_said(tmp_path, pack, damage):
-    path = tmp_path / "a.graph"
-    path.write_bytes(damage(pack(os.urandom(4000))))
+    path = file_with(tmp_path / "a.graph", damage(pack(os.urandom(4000))))
     with pytest.raises(FormatError, match=mentions("a.graph")):
         content(path)
 
 
 def test_a_name_that_promises_compression_is_held_to_it(tmp_path):
-    path = tmp_path / "a.graph.gz"
-    path.write_bytes(TEXT)
+    path = file_with(tmp_path / "a.graph.gz", TEXT)
     with pytest.raises(FormatError, match="does not start like a gzip file"):
         content(path)
 
 
 @pytest.mark.parametrize("data", [b"", gzip.compress(b"", mtime=0)], ids=["plain", "gzip"])
 def test_empty(tmp_path, data):
-    path = tmp_path / "a"
-    path.write_bytes(data)
+    path = file_with(tmp_path / "a", data)
     with pytest.raises(FormatError, match="expected some content"):
         content(path)
 
@@ -128,8 +122,7 @@ def test_closed_standard_input(monkeypatch):
 
 
 def test_text_names_the_line_that_is_not_text(tmp_path):
-    path = tmp_path / "a"
-    path.write_bytes(b"fine\nalso\nna\xefve\n")
+    path = file_with(tmp_path / "a", b"fine\nalso\nna\xefve\n")
     with open_source(path) as source, pytest.raises(FormatError, match="a:3: byte 0xef"):
         source.text()
 
@@ -166,8 +159,7 @@ def machine_file(folder, spec, name="x.machine.json"):
 
 @pytest.fixture
 def secret(tmp_path):
-    path = tmp_path / "secret.txt"
-    path.write_text(SECRET + "\n")
+    path = file_with(tmp_path / "secret.txt", SECRET + "\n")
     return path
 
 
@@ -179,7 +171,10 @@ def inner(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mapping_reads_no_file_of_another_folder(inner, secret, kind):
-    for spec in (f"{kind}:{secret}", f"{kind}:{inner}/../secret.txt"):
+    alike = inner.with_name("inner-more")  # its name begins with that of the mapping's folder
+    alike.mkdir()
+    (alike / "secret.txt").write_bytes(secret.read_bytes())
+    for spec in (f"{kind}:{secret}", f"{kind}:{inner}/../secret.txt", f"{kind}:{alike}/secret.txt"):
         with pytest.raises(HopbytesError) as raised:
             hb.read_mapping(mapping_file(inner, spec))
         assert "secret" not in str(raised.value).replace("secret.txt", "")
@@ -229,7 +224,7 @@ def test_files_beside_are_read(tmp_path, monkeypatch):
     assert hb.read_mapping("m.json").pe.tolist() == mapping.pe.tolist()
     assert hb.allocate(str(machine_file(tmp_path, "table:t.txt"))).k == 4
     (tmp_path / "a.pattern").write_bytes(b"")
-    hb.write(hb.pattern("stencil:2x2") if hasattr(hb, "pattern") else hb.read_pattern("stencil:2x2"), "b.csv")
+    hb.write(hb.read_pattern("stencil:2x2"), "b.csv")
     (tmp_path / "c.programs").write_text("program b.csv ./a\nprogram b.csv ./b\n")
     assert hb.read_pattern("c.programs").n == 8
 
@@ -260,14 +255,19 @@ def test_a_pipe_with_a_slow_writer_is_read(hopbytes, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     pid = os.fork()
     if not pid:
-        with open(tmp_path / "pipe", "wb") as pipe:
-            time.sleep(0.3)
-            pipe.write(b"0,1,5\n")
-            pipe.flush()
-            time.sleep(0.3)
-            pipe.write(b"1,0,5\n")
-        os._exit(0)
-    assert hb.read(tmp_path / "pipe", "edges").m == 2
+        try:
+            with open(tmp_path / "pipe", "wb") as pipe:
+                time.sleep(0.3)
+                pipe.write(b"0,1,5\n")
+                pipe.flush()
+                time.sleep(0.3)
+                pipe.write(b"1,0,5\n")
+        finally:
+            os._exit(0)  # also after an error: this process must not go on as a second pytest
+    try:
+        assert hb.read(tmp_path / "pipe", "edges").m == 2
+    finally:
+        os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert hopbytes("show", "-", "--input-format", "csv", stdin="0,5\n5,0\n").returncode == 0
 

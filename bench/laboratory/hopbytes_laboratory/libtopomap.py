@@ -16,7 +16,8 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.algorithms.two_level.groups import Grouped, Nodes, cut, finish, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
@@ -33,7 +34,8 @@ class TopologyMapper(Mapper):
     #: return the mapping in order if its maximum congestion is lower, as the library does according to Deveci
     #: et al. (2015).
     guarded: bool = False
-    repetitions: int = 1  # effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`.
+    #: effort of the partition to nodes, see :class:`hopbytes.engine.problem.PartitionSettings`.
+    repetitions: int = 1
     initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

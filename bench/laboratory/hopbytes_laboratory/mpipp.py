@@ -14,7 +14,7 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper
 from hopbytes.algorithms.shared.quotient_graph import with_isolated
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import interruptible
+from hopbytes.engine.control import interruptible
 from hopbytes.errors import ScaleError, UnsupportedError
 from hopbytes.kernels.base import kernel
 from hopbytes.kernels.records import Csr

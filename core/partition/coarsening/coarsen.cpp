@@ -9,7 +9,14 @@ namespace hopbytes {
 
 namespace {
 
-constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
+// Returns to how many vertices a graph of n vertices is contracted.
+int64_t next_size(int64_t n, const CoarseningContext& context) {
+  constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
+  int64_t next = std::max(context.target, static_cast<int64_t>(static_cast<double>(n) / largest_shrink));
+  for (const int64_t size : context.sizes)
+    if (size < n - n / 4) next = std::max(next, size);
+  return next;
+}
 
 template <class W>
 Level<W> contract_and_count(const Graph<W>& g, const Clusters& clusters, const Control& control) {
@@ -50,8 +57,7 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
   UnsetVector<int32_t> coarse_community;
   while (hierarchy.coarsest().n > context.target) {
     const Graph<W>& fine = hierarchy.coarsest();
-    const int64_t fewest =
-        std::max(context.target, static_cast<int64_t>(static_cast<double>(fine.n) / largest_shrink));
+    const int64_t fewest = next_size(fine.n, context);
     const Clusters clusters = clusters_of(fine, community, context, fewest, rng, control);
     if (clusters.count > fine.n * 19 / 20 || control.should_stop()) break;
     Level<W> level = contract_and_count(fine, clusters, control);

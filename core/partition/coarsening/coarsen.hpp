@@ -24,7 +24,7 @@ inline int64_t coarsest_vertices(int64_t n, int64_t per_block, int64_t k) {
 inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, int64_t block_weight) {
   target = std::max<int64_t>(2, target);
   const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
-  return {target, std::max({int64_t{1}, std::min(fair, block_weight / 4), average_pair(g)}), false};
+  return {target, std::max({int64_t{1}, std::min(fair, block_weight / 4), average_pair(g)}), false, {}};
 }
 
 // Small graphs are contracted faster than threads begin.

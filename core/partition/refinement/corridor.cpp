@@ -174,7 +174,7 @@ void Corridor::free_side(const std::vector<int32_t>& boundary, Team& team, Freed
   for (size_t begin = 0, end; (end = freed.vertex.size()) > begin; begin = end) {
     const auto count = static_cast<int64_t>(end - begin);
     freed.scanned += count, freed.span += std::min(count, kVerticesPerRange);
-    if (depth == kDeepest) break;
+    if (depth == context_.layers) break;
     ++depth;
     if (count < 2 * kVerticesPerRange) free_layer(begin, end, depth, freed);
     else free_layer_by_ranges(begin, end, depth, team, freed);
@@ -183,10 +183,13 @@ void Corridor::free_side(const std::vector<int32_t>& boundary, Team& team, Freed
 
 // Frees the neighbours of the vertices begin .. end - 1.
 void Corridor::free_layer(size_t begin, size_t end, int32_t depth, Freed& freed) {
+  constexpr size_t ahead = 4;
   const int64_t before = freed.scanned;
   for (size_t i = begin; i < end; ++i) {
     const int32_t v = freed.vertex[i];
     freed.scanned += g_.degree(v);
+    if (i + 2 * ahead < end) __builtin_prefetch(g_.start + freed.vertex[i + 2 * ahead]);
+    if (i + ahead < end) __builtin_prefetch(g_.adj + g_.start[freed.vertex[i + ahead]]);
     for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) free_vertex(g_.adj[e], depth, label_[v], freed);
   }
   freed.span += freed.scanned - before;

@@ -45,10 +45,6 @@ class Corridor {
 
  private:
   static constexpr int32_t kNone = SparseNumbers::unset, kWaiting = -2, kInseparable = -1;
-  // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
-  // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
-  // refinement of large graphs superlinear.
-  static constexpr int32_t kDeepest = 8;
   // At most one vertex of the band in so many may connect parts.
   static constexpr int64_t kVerticesPerConnecting = 8;
   // From so many boundary vertices on, both blocks are searched side by side, and layers by ranges.

@@ -44,6 +44,7 @@ bool PairFlow::number_vertices() {
 }
 
 template <class Outside> void PairFlow::build_network(int64_t across, Outside outside) {
+  constexpr int32_t ahead = 4;
   const GraphShape& g = g_;
   const AnyGraph::AnyWeights weight = g_.weight;  // copies, because the network is written in between
   const int32_t *adj = g.adj, *block = block_.data();
@@ -55,6 +56,7 @@ template <class Outside> void PairFlow::build_network(int64_t across, Outside ou
   for (int32_t i = 0; i < n; ++i) {
     const int32_t v = region_->vertices[i];
     const bool in_b = i >= in_a;
+    if (i + ahead < n) __builtin_prefetch(adj + g.start[region_->vertices[i + ahead]]);
     fixed_[in_b] -= g.load[v];
     net_.open(g.load[v]);
     int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;

@@ -25,7 +25,7 @@ SynchronousMoves::SynchronousMoves(const Graph<W>& g, const AnyDistance& distanc
                                    std::span<uint8_t> near_boundary, Team& team)
     : g_(g),
       round_([this, &g, distance] {
-        return distance.in_form_between_pes([&](const auto& form) { return run_round(g, form); });
+        return distance.in_form([&](const auto& form) { return run_round(g, form); });
       }),
       max_block_weight_(max_block_weight),
       block_(block),

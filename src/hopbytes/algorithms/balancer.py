@@ -9,12 +9,11 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.engine import interruptible, rescale_linear_cost
-from hopbytes.engine.control import DEFAULT_CONTROL
+from hopbytes.engine.control import DEFAULT_CONTROL, interruptible, rescale_linear_cost
 from hopbytes.engine.problem import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr, Distances
-from hopbytes.machines.distances import NetworkDistance, TreeDistance
+from hopbytes.machines.distances import TableDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -48,9 +47,6 @@ def meet_bounds(
     heaviest first, until the bounds hold or all tasks have been assigned this way (then no PE exceeds
     the even share by more than the load of the heaviest task). The mapping with the lowest overload is
     returned.
-
-    The call takes O(n + k) if the bounds already hold. Otherwise the time grows with the degrees of the
-    tasks on overfull PEs, times a logarithm, but not with n x k.
     """
     if _overload(pe, loads, caps) == 0:
         return Rebalanced(np.array(pe, np.int32))
@@ -69,12 +65,7 @@ def meet_bounds(
 
 
 def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost | None) -> Iterator[Int32]:
-    """Yield mappings in which the tasks of the overfull PEs and of some PEs with room are reassigned.
-
-    Each mapping reassigns the tasks of twice as many PEs with room as the one before, until all PEs take
-    part, so that most of the mapping is preserved if a small part suffices. Tasks that are restricted to
-    certain PEs stay where they are, and the others share the remaining room.
-    """
+    """Yield mappings in which the tasks of the overfull PEs and of some PEs with room are reassigned."""
     free = loads > 0
     if linear_cost is not None:
         free &= ~linear_cost.restricted()
@@ -100,11 +91,7 @@ def fill_empty(
     graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None,
     caps: Int64 | None = None,
 ) -> Rebalanced:
-    """Give every empty PE a task from the nearest PE that holds two or more, or a lighter task.
-
-    Without linear costs a task that is heavier than the maximum load `caps` (int64[k]) of its new PE returns,
-    and the lightest task of all PEs with several takes its place, if it is light enough.
-    """
+    """Give every empty PE a task from the nearest PE that holds two or more, or a lighter task."""
     if int(group_sums(pe, None, where.k).min()) > 0:
         return Rebalanced(np.array(pe, np.int32))
     filled = _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)
@@ -145,15 +132,12 @@ def _run(
 ) -> Rebalanced:
     pe = np.array(pe, np.int32)
     distance = where.distance
-    if isinstance(distance, TreeDistance):
-        costs = distance.bit_costs
-        given = Distances(np.ascontiguousarray(distance.labels), costs)
-    elif isinstance(distance, NetworkDistance):
-        labels, costs = distance.lowered()
-        given = Distances(labels, table=costs)
+    if isinstance(distance, TableDistance):  # the mean of both directions, without overflow
+        there, back = distance.table, np.ascontiguousarray(distance.table.T)
+        given = Distances(table=((there & back) + ((there ^ back) >> 1)).reshape(-1))
     else:
-        costs = _mean_of_directions(distance.table).reshape(-1)
-        given = Distances(table=costs)
+        given = kernel_distances(where)
+    costs = given.bit_costs if given.table is None else given.table
     symmetric, flag = graph.symmetric(), np.zeros(1, np.int32)
     if linear_cost is not None:
         linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
@@ -162,7 +146,7 @@ def _run(
     seen = prepare(symmetric.weights, arcs, given)
     rescaled = Distances(*seen.arrays)
     near = rescaled.bit_costs if rescaled.table is None else rescaled.table
-    rounded = seen.weights is not symmetric.weights or near is None or not np.array_equal(near, costs)
+    rounded = seen.weights is not symmetric.weights or near is not costs
     priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
     moves, swaps, change, _ = interruptible(
         lambda: kernels.repair(
@@ -176,8 +160,3 @@ def _run(
     return Rebalanced(pe, moves, swaps, None if rounded or forbidden_left else change)
 
 
-def _mean_of_directions(table: Int64) -> Int64:
-    """Return the mean distance of both directions without overflow; a symmetric table is unchanged."""
-    back = np.ascontiguousarray(table.T)
-    mean: Int64 = (table & back) + ((table ^ back) >> 1)
-    return mean

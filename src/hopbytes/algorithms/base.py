@@ -58,6 +58,8 @@ class Effort:
         One entry per improvement of the best mapping: seconds since `began`, scanned edges, its J.
     began : float
         ``time.monotonic()`` value when the call began.
+    notices : list of str
+        What the user should know about how a mapper ran; they join those of the mapping.
 
     Notes
     -----
@@ -78,6 +80,7 @@ class Effort:
     cancel: Int32 | None = None
     history: list[tuple[float, int, int]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
+    notices: list[str] = field(default_factory=list)
 
     def note(self, cost: int) -> None:
         """Add a value of J to `history` if it is lower than all earlier ones."""
@@ -124,11 +127,9 @@ class Effort:
     def run_control(self, watch: Callable[[int], None] | None = None) -> RunControl:
         """Return the control of a compiled search with this effort; `watch` receives its progress."""
         return RunControl(
-            self.seed, self.threads, self.deadline, self.spend, watch, self.cancel, self._overlap
+            self.seed, self.threads, self.deadline, self.spend, watch, self.cancel,
+            lambda arcs: self.count(overlapped=arcs),
         )
-
-    def _overlap(self, arcs: int) -> None:
-        self.count(overlapped=arcs)
 
     def counted(self) -> dict[str, int]:
         """Return `work` with ``span``, the scanned edges that follow one another with any number of threads.
@@ -169,7 +170,8 @@ _SHARED_FILES = {
     "mappers.geometric": ("curve", "multi_jagged"),
     "mappers.greedy": ("mueller_merbach", "greedy_all_c"),
     "mappers.level_by_level": ("top_down", "bottom_up", "dual_recursive_bipartitioning"),
-    "refiners.pairs": ("n_square", "n_p", "n_cd"),
+    "refiners.congestion": ("congestion", "routed"),
+    "refiners.pairs": ("n_square", "n_p", "n_cd", "chains"),
     "refiners.umpa": ("uwh", "uth", "umc", "ummc"),
     "refiners.units": ("subtrees", "pairwise_repartitioning"),
 }
@@ -178,8 +180,8 @@ mappers: Registry[type[Mapper]] = Registry(
     "mapper", "hopbytes.algorithms.mappers", entry_points="hopbytes.mappers", modules=_MODULES
 )
 refiners: Registry[type[Refiner]] = Registry(
-    "refiner", "hopbytes.algorithms.refiners", ("", "refine_"), entry_points="hopbytes.refiners",
-    modules=_MODULES,
+    "refiner", "hopbytes.algorithms.refiners", entry_points="hopbytes.refiners",
+    modules=_MODULES | {"ptram": "refine_ptram"},
 )  # fmt: skip
 
 

@@ -109,10 +109,7 @@ app = Program(
 
 
 def answer(arguments: list[str]) -> int:
-    """Run a command line; return the exit code.
-
-    An error of a verb becomes one line on standard error and an exit code.
-    """
+    """Run a command line; return the exit code."""
     try:
         if not arguments:
             print(overview(app))

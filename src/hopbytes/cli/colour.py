@@ -16,12 +16,7 @@ def wanted(stream: TextIO) -> bool:
 
 
 def painted(text: str, style: str, stream: TextIO) -> str:
-    """Return a text in a style, as it is where the stream wants no colours or the style is unknown.
-
-    >>> import io
-    >>> painted("done", "head", io.StringIO())
-    'done'
-    """
+    """Return a text in a style, as it is where the stream wants no colours or the style is unknown."""
     if not text or style not in STYLES or not wanted(stream):
         return text
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m"

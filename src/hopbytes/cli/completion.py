@@ -35,20 +35,14 @@ def script(shell: str) -> str:
 
 
 def complete(program: Any, instruction: str) -> str | None:
-    """Return the words that can follow what was typed, a line each; None for an unknown shell.
-
-    `instruction` is what the script put into the variable: ``bash_complete``.
-    """
+    """Return the words that can follow what was typed, a line each; None for an unknown shell."""
     shell, _, what = instruction.partition("_")
     kind = get_completion_class(shell) if shell in SHELLS else None
     return None if kind is None or what != "complete" else kind(program, {}, PROGRAM, VARIABLE).complete()
 
 
 def candidates(values: str, incomplete: str) -> list[CompletionItem]:
-    """Return the values of an option or argument that begin with what was typed.
-
-    `values` is what the declaration says: a kind of registered names, ``files``, ``patterns``, ``machines`` …
-    """
+    """Return the values of an option or argument that begin with what was typed."""
     items = _all(values, incomplete)
     return [item for item in items if item.type != "plain" or item.value.startswith(incomplete)]
 

@@ -64,10 +64,7 @@ class Verb(click.Command):
     """A command that loads NumPy before it runs and explains options that it does not have."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options; an error names what was probably meant.
-
-        What follows ``--`` is the command to launch and fills no argument before it.
-        """
+        """Parse the options; an error names what was probably meant."""
         typed, behind = list(args), []
         declared: list[Any] = self.params
         words = next((str(item.name) for item in declared if item.declared.is_command), None)
@@ -87,7 +84,6 @@ class Verb(click.Command):
         return left
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb."""
         load_numpy()
         from hopbytes.errors import HopbytesWarning
 

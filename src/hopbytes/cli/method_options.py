@@ -12,6 +12,7 @@ from hopbytes.cli.options import Maker, seconds, work_units
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.solve.presets import Chain
 
 _problem: Maker = partial(option, panel="Problem")
 _method: Maker = partial(option, panel="Method")
@@ -118,6 +119,10 @@ class EffortOptions:
 class MethodOptions(EffortOptions):
     """The algorithms that run, what they minimise, and their effort."""
 
+    device: Annotated[str, _method(
+        "Where presets turbo and fast coarsen and refine large graphs: cpu, cuda (a GPU), or auto (a GPU "
+        "where there is one).", "NAME", rare=True,
+    )] = "cpu"
     mapper: Annotated[str | None, _method(
         "Algorithm to run instead of a preset ('hopbytes show mappers').",
         "NAME[:KEY=VALUE,…]", rare=True, values="mappers",
@@ -152,6 +157,19 @@ class MethodOptions(EffortOptions):
                 both = f"--preset {self.preset} and --mapper {self.mapper}"
                 raise UnsupportedError(f"{both} exclude each other, give one")
             options["method"] = build(mappers, self.mapper)
+        if self.device != "cpu":
+            options["method"] = self._on_device()
         if self.refine:
             options["method"] = [options.get("method", "eco"), *self.refine]
         return options
+
+    def _on_device(self) -> Chain:
+        """Return the preset for a device."""
+        from hopbytes.errors import UnsupportedError
+        from hopbytes.solve.presets import DEFAULT, fast, turbo
+
+        named = f"--mapper {self.mapper}" if self.mapper else f"--preset {self.preset or DEFAULT}"
+        preset = {"--preset turbo": turbo, "--preset fast": fast}.get(named)
+        if preset is None:
+            raise UnsupportedError(f"--device {self.device} with {named}, expected --preset turbo or fast")
+        return preset(device=self.device)

@@ -48,11 +48,6 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     Options stand for arguments, large counts have separators, and slots are called what they are on this
     machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
     keep the words of files.
-
-    >>> for_terminal("60959284 scanned edges; `Limits(work=60959284)` repeats this run")
-    '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
-    >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
-    '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'
     """
     if COMMAND.match(text):
         return text
@@ -63,11 +58,7 @@ def for_terminal(text: str, slot: str = "slot") -> str:
 
 
 def as_options(text: str) -> str:
-    """Return a message with options in the place of names of arguments; other text in backquotes stays.
-
-    >>> as_options("`hosts`: 3 names; `oversubscribe=True` or `per='gpu'`, not `other`")
-    '--hosts: 3 names; --oversubscribe or --per gpu, not `other`'
-    """
+    """Return a message with options in the place of names of arguments; other text in backquotes stays."""
     return ARGUMENT.sub(_option, text) if "`" in text else text
 
 

@@ -153,7 +153,6 @@ def unknown_machine(path: str) -> Exception:
 
 
 def _standard(output: str | None) -> bool:
-    """Return whether `output` is standard output."""
     return output in (None, "-")
 
 
@@ -319,11 +318,7 @@ def command_words(words: list[str] | None) -> list[str]:
 
 
 def seconds(text: str) -> float:
-    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``.
-
-    >>> seconds("1h30m")
-    5400.0
-    """
+    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
     typed, units = text.lower(), {"s": 1.0, "m": 60.0, "h": 3600.0}
     try:
         if re.fullmatch(r"(\s*[0-9.]{1,40}\s*[smh])+\s*", typed):
@@ -339,22 +334,14 @@ def seconds(text: str) -> float:
 
 
 def phase_number(text: str) -> int | str:
-    """Return the number of a phase, or ``all``.
-
-    >>> phase_number("2"), phase_number("all")
-    (2, 'all')
-    """
+    """Return the number of a phase, or ``all``."""
     if text == "all" or (text.isdecimal() and 2 <= int(text[:20]) < 2**31):
         return text if text == "all" else int(text)
     raise BadParameter(f"{text[:40]!r}, expected a number from 2, or all")
 
 
 def work_units(text: str) -> int:
-    """Return a number of scanned edges, which may have the separators with which messages print it.
-
-    >>> work_units("60,959,284"), work_units("60959284")
-    (60959284, 60959284)
-    """
+    """Return a number of scanned edges, which may have the separators with which messages print it."""
     if re.fullmatch(r"[0-9]{1,30}|[0-9]{1,3}(,[0-9]{3})+|[0-9]{1,3}(_[0-9]{3})+", text.strip()):
         return int(text.replace(",", "").replace("_", ""))
     raise BadParameter(f"{text[:40]!r}, expected a number of scanned edges such as 60,959,284")

@@ -40,10 +40,7 @@ def _for_terminal(sentence: str, slot: str = "slot") -> str:
 def print_evaluation(
     graph: CommGraph, mapping: TaskMapping, evaluation: Evaluation, *, complete: bool, json: bool
 ) -> None:
-    """Print a verdict and the metrics: all of them or those most people want, or everything as JSON.
-
-    The table is no wider than the terminal, or than 80 columns in a pipe.
-    """
+    """Print a verdict and the metrics: all of them or those most people want, or everything as JSON."""
     from hopbytes.cost.metrics.parallelism import parallelism, parallelism_record
     from hopbytes.show.evaluation_text import evaluation_table
     from hopbytes.show.verdict import verdict_of, volume_unit
@@ -75,23 +72,12 @@ def written(
 
 
 def print_text(text: str, marks: Mapping[str, str] | None = None) -> None:
-    """Print lines for people; control characters, which names in files may contain, are escaped.
-
-    `marks` names the style of lines that are set off on a terminal, see :mod:`hopbytes.cli.colour`.
-    """
+    """Print lines for people; control characters, which names in files may contain, are escaped."""
     if "`" in text:
         from hopbytes.cli.option_names import as_options
 
         text = as_options(text)
     print(painted_lines(printable(text, "\n\t"), marks or {}, sys.stdout))
-
-
-def check_drawing(output: str | None, *, force: bool) -> None:
-    """Refuse a file of a picture that cannot be written, before any work is done; None: no picture."""
-    if output is not None:
-        from hopbytes.show.back_ends import check_picture
-
-        check_picture(output, force=force)
 
 
 def draw_evaluation(
@@ -108,10 +94,7 @@ def draw_evaluation(
 
 
 def tell(*sentences: str, slot: str = "slot", marks: Mapping[str, str] | None = None) -> None:
-    """Print sentences to standard error, which never carries data; if it is closed, nothing happens.
-
-    `slot` is what slots are called on this machine.
-    """
+    """Print sentences to standard error, which never carries data; if it is closed, nothing happens."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
             text = printable(_for_terminal(sentence, slot), "\n\t")

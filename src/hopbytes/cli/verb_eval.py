@@ -41,7 +41,7 @@ def eval(
 
     Of several mappings, each is set beside the first one, and the tasks on different slots are counted.
     """
-    from hopbytes.cli.output import check_drawing, tell
+    from hopbytes.cli.output import tell
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.machines.allocate.launcher_order import launcher_placement
 
@@ -54,7 +54,10 @@ def eval(
         _refuse({**several, "--order": order, "several mappings": (mappings or [])[1:]}, "--distributed")
         return eval_distributed(pattern, str(mappings and mappings[0]), machine, json=json)
     _refuse(several if len(mappings or ()) > 1 else {}, "several mappings")
-    check_drawing(output, force=force)
+    if output is not None:
+        from hopbytes.show.back_ends import check_picture
+
+        check_picture(output, force=force)
     # A stored mapping contains its machine.
     where = None if mappings and machine.unsaid else machine.allocation(spread)
     graph = reading.read(pattern)

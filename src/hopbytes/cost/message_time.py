@@ -36,7 +36,6 @@ class Times:
     link_byte: Int64 | None = None  # on networks int64[n_links]: time of a byte on each link
 
     def seconds(self, time: int) -> float:
-        """Convert an integer time to seconds."""
         return float(time / 10**self.exponent)
 
 
@@ -54,12 +53,6 @@ def knows_times(where: Allocation) -> bool:
 
 def times_of(graph: CommGraph, where: Allocation) -> Times:
     """Return the times of a machine's levels, or of its links and the levels inside its nodes, as integers.
-
-    >>> import hopbytes as hb
-    >>> where = hb.allocate("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
-    >>> times = times_of(hb.CommGraph.from_edges([0], [1], [1000]), where)
-    >>> times.latency, times.per_byte, times.exponent
-    ((0, 100000000000, 2000000000000), (0, 100000000, 1000000000), 18)
     """
     distance = where.distance
     if isinstance(distance, RailDistance):
@@ -140,8 +133,8 @@ def comm_time(graph: CommGraph, where: Allocation, pe: Int32, times: Times) -> i
         return _time_on_routes(graph, where, pe, times, times.link_byte)
     distance = where.distance
     assert isinstance(distance, TreeDistance)
-    volumes = weight_by_level(graph, graph.volumes, distance, pe)
-    messages = weight_by_level(graph, graph.messages, distance, pe)
+    volumes = weight_by_level(graph.arcs(graph.volumes), distance, pe)
+    messages = weight_by_level(graph.arcs(graph.messages), distance, pe)
     rows = zip(times.latency, messages, times.per_byte, volumes, strict=True)
     return sum(latency * count + per_byte * volume for latency, count, per_byte, volume in rows)
 

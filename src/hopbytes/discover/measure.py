@@ -281,12 +281,7 @@ def read_times(lines: Sequence[str]) -> dict[tuple[int, int, int], list[float]]:
 
 
 def fit(times: Mapping[int, Sequence[float]]) -> Fit:
-    """Fit ``latency + size / bandwidth`` to times of messages.
-
-    >>> line = fit({0: [1e-6, 1e-6, 5e-6], 1000: [2e-6], 10000: [11e-6]})
-    >>> round(line.latency * 1e6, 3), round(line.bandwidth / 1e9, 3)
-    (1.0, 1.0)
-    """
+    """Fit ``latency + size / bandwidth`` to times of messages."""
     sizes = sorted(times)
     seconds = np.array([median(times[size]) for size in sizes])
     if len(sizes) < 2 or seconds.min() <= 0:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.kinds.machine import Stored
 from hopbytes.machines.node.job import JobInfo, find_job, same_host
-from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
+from hopbytes.machines.node.node_tree import NodeInventory, errors_about
 from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import parse_list
@@ -111,17 +111,13 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
             what = f"{host.lines} of {host.promised or 'an unknown number of'} lines arrived from {name}"
             raise FormatError(WHERE, None, f"{what}, expected all: run it again")
     names, job = _in_order(list(hosts), job)
-    trees = [_node(name, hosts[real]) for name, real in names]
+    trees = []
+    for name, real in names:
+        host, where = hosts[real], f"{WHERE} of {name}"
+        with errors_about(where):
+            trees.append(node_from_files(host.files, host.allowed or None, where=where))
     job = None if job is None else job.with_cores([int(tree.cores[-1]) + 1 for tree in trees])
     return Stored("machine:", NodeInventory.of(trees), tuple(name for name, _ in names), job=job)
-
-
-def _node(name: str, host: _Host) -> NodeTree:
-    try:
-        return node_from_files(host.files, host.allowed or None, where=f"{WHERE} of {name}")
-    except HopbytesError as error:
-        what = error.what if isinstance(error, FormatError) else str(error)
-        raise FormatError(f"{WHERE} of {name}", None, what) from None
 
 
 def _in_order(hosts: list[str], job: JobInfo | None) -> tuple[list[tuple[str, str]], JobInfo | None]:

@@ -19,14 +19,7 @@ _LEAST = 4
 
 @dataclass(slots=True, eq=False)
 class ArcRows:
-    """The rows of a symmetric graph, in arrays that kernels change and that grow by doubling.
-
-    >>> rows = ArcRows.of(Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([7, 7])))
-    >>> rows.set_pairs(np.array([0], np.int32), np.array([1], np.int32), np.array([9])).tolist()
-    [7]
-    >>> [column.tolist() for column in rows.arcs_of(np.array([1]))]
-    [[1], [0], [9]]
-    """
+    """The rows of a symmetric graph, in arrays that kernels change and that grow by doubling."""
 
     start: Int64  # int64[rows]: First arc of each row
     count: Int32  # int32[rows]: Number of arcs of each row, and of those that fit without moving it
@@ -39,7 +32,6 @@ class ArcRows:
 
     @classmethod
     def of(cls, csr: Csr) -> ArcRows:
-        """Return the rows of a graph. O(n + m)."""
         counts = np.diff(csr.indptr)
         doublings = np.ceil(np.log2(np.maximum(counts, 1) / _LEAST)).clip(0).astype(np.int64)
         space = np.where(counts > 0, _LEAST << doublings, 0)
@@ -63,7 +55,6 @@ class ArcRows:
         return int(self.pool[1])
 
     def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int32, Int64, Int64]:
-        """Return the arguments of kernels."""
         return self.start, self.count, self.space, self.target, self.opposite, self.weight, self.pool
 
     def grow(self, rows: int) -> None:

@@ -153,9 +153,6 @@ def rescale_to_63_bits(
     The arrays themselves are returned if no sum can overflow, which is nearly always the case. Otherwise both
     lose low bits: distances first, down to 20 significant bits, then weights, which stay positive. Searches
     may use the rounded numbers, but results must be compared with the exact ones.
-
-    >>> rescale_to_63_bits(np.array([2**60, 1]), 2)
-    (array([288230376151711744,                  1]), None)
     """
     furthest, shift = excess_bits(weights, arcs, distances, threads)
     if distances is not None and shift:
@@ -217,7 +214,10 @@ def interruptible(
     else:
         with followed(spent):
             result, whole = _in_a_thread(work, flag, control, late)
-    _tell(control, spent, whole=whole)
+    if control.spend is not None and spent is not None:
+        control.spend(int(spent[0]), whole)
+        if control.overlap is not None and whole and len(spent) > 1:
+            control.overlap(int(spent[0] - spent[1]))
     return result
 
 
@@ -262,14 +262,6 @@ def _in_a_thread(
     if failure:
         raise failure[0]
     return outcome[0], whole
-
-
-def _tell(control: RunControl, spent: Int64 | None, *, whole: bool) -> None:
-    if control.spend is None or spent is None:
-        return
-    control.spend(int(spent[0]), whole)
-    if control.overlap is not None and whole and len(spent) > 1:
-        control.overlap(int(spent[0] - spent[1]))
 
 
 def call_size(csr: Csr, max_block_weights: Int64, repeats: int = 1) -> int:

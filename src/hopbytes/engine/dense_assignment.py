@@ -47,7 +47,6 @@ class DenseProblem:
 
     @property
     def n(self) -> int:
-        """Number of tasks and of places."""
         return len(self.flow)
 
     @classmethod
@@ -121,12 +120,7 @@ def _size(n: int, searches: int, iterations: int) -> int:
 
 
 def crossed_uniformly(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:
-    """Take the place of each task from either permutation; tasks whose places are taken get random ones.
-
-    >>> one, other = np.array([0, 1, 2], np.int32), np.array([0, 2, 1], np.int32)
-    >>> crossed_uniformly(RandomNumbers(1), one, other).tolist()[0]
-    0
-    """
+    """Take the place of each task from either permutation; tasks whose places are taken get random ones."""
     n = len(one)
     order = rng.permutation(n)
     pick = rng.coins(n)
@@ -153,10 +147,6 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
     A task that loses its place gets the one that the new task leaves, so that tasks outside of the block
     stay where they are: the partially mapped crossover of Goldberg and Lingle (1985). If the parents hold
     the same groups of tasks on different groups of places, two whole groups are exchanged.
-
-    >>> one, other = np.array([2, 3, 0, 1], np.int32), np.array([0, 1, 2, 3], np.int32)
-    >>> transplanted(one, other, np.array([0, 1])).tolist()
-    [2, 3, 0, 1]
     """
     place, at = other.tolist(), np.argsort(other).tolist()
     source = np.argsort(one)[places].tolist()
@@ -168,11 +158,7 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
 
 
 def differences(rows: Int64) -> Int64:
-    """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3).
-
-    >>> differences(np.array([[0, 1], [3, 1]])).tolist()
-    [[0, 3], [3, 0]]
-    """
+    """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3)."""
     return np.stack([np.abs(rows - row).sum(axis=1) for row in rows])
 
 
@@ -285,23 +271,11 @@ def evolve(
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 
-    The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
-    in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
-    differs in that the spread of local optima determines the length of these searches, populations that no
-    longer change are replaced by new ones, and every generation consists of two children. If local optima are
-    diverse, larger populations compete with these, whose members differ in a tenth of all places, and whose
-    children are improved by descents only and inherit also whole blocks
-    (:func:`hopbytes.engine.dense_assignment.block`); a new population is improved in the way
-    whose last one has found the lower cost, and of descents with twice as many members. With more than
-    `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
-    while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
-    repeatedly find no lower cost.
-
-    >>> ring = np.roll(np.eye(8, dtype=np.int64), 1, axis=1)
-    >>> line = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
-    >>> place, _ = evolve(DenseProblem.build(ring, line), np.arange(8, dtype=np.int32), limit=20_000)
-    >>> int((ring * line[np.ix_(place, place)]).sum())
-    14
+    The memetic search follows Benlic and Hao (2015), but the spread of local optima determines the length of
+    its tabu searches, and populations that no longer change are replaced by new ones. If local optima are
+    diverse, larger populations compete, whose children are improved by descents only and inherit whole blocks
+    as well; a new population is improved in the way whose last one has found the lower cost. With more than
+    `population_up_to` tasks a single solution is improved by iterated local search.
     """
     if limit is None and control.deadline is None:
         raise ValueError("evolve needs a limit of work or a deadline")
@@ -343,10 +317,7 @@ class _Search:
         self.least = self.problem.cost(self.best)
 
     def prepare(self, settings: EvolutionSettings) -> tuple[list[_Way], Int32]:
-        """Descend from random permutations; return how populations are improved, and a first population.
-
-        The best permutation so far, which is usually a good initial mapping, is its first member.
-        """
+        """Descend from random permutations; return how populations are improved, and a first population."""
         n, found = self.problem.n, [self.best[None, :]]
         while sum(map(len, found)) < settings.population and not self.over:
             found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])
@@ -391,7 +362,6 @@ class _Search:
         return int(pool.costs.min(initial=NEVER))
 
     def improve_generation(self, pool: Population, begin: Int32, way: _Way) -> None:
-        """Improve a generation and let it enter the population."""
         for place, cost in zip(*self.improve(begin, way.iterations, way.fruitless), strict=True):
             pool.add(place, int(cost), way.size)
 
@@ -430,7 +400,6 @@ class _Search:
         return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
 
     def child(self, one: Int32, other: Int32, way: _Way) -> Int32:
-        """Cross two permutations; their common places stay."""
         if way.blocks and self.rng.coins(1)[0]:
             if self.unlike is None:
                 self.unlike = differences(self.problem.flow), differences(self.problem.distance)

@@ -40,10 +40,7 @@ class LevelGraph:
 
     @classmethod
     def of(cls, problem: SearchProblem) -> LevelGraph:
-        """Return the graph of a problem, where numbers whose sums could overflow are scaled down.
-
-        Linear assignment costs are not used.
-        """
+        """Return the graph of a problem, where numbers whose sums could overflow are scaled down."""
         indptr, targets, weights = problem.csr
         seen, distances, _ = prepare(weights, len(targets), problem.distances)
         loads = np.ones(problem.csr.n, np.int64) if problem.loads is None else problem.loads
@@ -51,7 +48,6 @@ class LevelGraph:
 
     @property
     def n(self) -> int:
-        """Number of vertices."""
         return len(self.loads)
 
     @property
@@ -90,12 +86,7 @@ def cluster_synchronously(
     graph: LevelGraph, max_cluster: int, fewest: int, *, communities: Int32 = NO_COMMUNITIES,
     local_range: int = LOCAL_RANGE, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
-    """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).
-
-    >>> path = Csr(np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32), None)
-    >>> cluster_synchronously(LevelGraph.of(SearchProblem(path)), 2, 1)
-    (array([0, 0, 1, 1], dtype=int32), 2)
-    """
+    """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``)."""
     found = np.empty(graph.n, np.int32)
     count = _run(
         graph, control,
@@ -110,17 +101,7 @@ def cluster_synchronously(
 def contract_in_parallel(
     graph: LevelGraph, cluster: Int32, count: int, *, control: RunControl = DEFAULT_CONTROL
 ) -> LevelGraph:
-    """Contract all vertices of each cluster: loads are summed, parallel edges merged, inner edges vanish.
-
-    O(n + m) work. The arrays of the result are views of larger ones, of which pages that were never written
-    take no memory.
-
-    >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
-    >>> graph = LevelGraph.of(SearchProblem(path))
-    >>> coarse = contract_in_parallel(graph, np.array([0, 0, 1], np.int32), 2)
-    >>> coarse.targets, coarse.weights, coarse.loads
-    (array([1, 0], dtype=int32), array([7, 7], dtype=int32), array([2, 1]))
-    """
+    """Contract all vertices of each cluster: loads are summed, parallel edges merged, inner edges vanish."""
     arcs = len(graph.targets)
     indptr, loads = np.empty(count + 1, np.int64), np.empty(count, np.int64)
     targets, narrow, wide = np.empty(arcs, np.int32), _NO_NARROW, _NO_WIDE
@@ -147,19 +128,7 @@ def move_synchronously(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> int:
-    """Lower the communication cost by rounds of moves, in place.
-
-    See ``core/partition/refinement/synchronous_moves.hpp``. O(n) plus, per round, the degrees of the vertices
-    near boundaries times the number of PEs adjacent to them.
-
-    >>> from hopbytes.kernels.records import Distances
-    >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
-    >>> pe, near = np.array([0, 0, 1], np.int32), np.ones(3, np.uint8)
-    >>> two = Distances(table=np.array([0, 1, 1, 0]))
-    >>> graph = LevelGraph.of(SearchProblem(path, distances=two))
-    >>> move_synchronously(graph, pe, near, np.array([2, 2]), 4) > 0, pe
-    (True, array([0, 1, 1], dtype=int32))
-    """
+    """Lower the communication cost by rounds of moves, in place."""
     moves = _run(
         graph, control,
         lambda flags: compiled.move_synchronously(

@@ -100,13 +100,7 @@ def even_placement(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, bool]:
-    """Anneal the boundaries of PEs and give every PE its exact number of tasks, with the least loss.
-
-    Simulated annealing (``core/partition/refinement/annealing.hpp``), then chains of moves from PEs above
-    their counts to PEs below (``core/partition/refinement/even_sizes.hpp``); both are our own. O(n + m) per
-    sweep; a pass of chains takes O(n + m) for the cheapest moves between every two PEs, and several passes
-    may be needed. The result does not depend on the number of threads.
-    """
+    """Anneal the boundaries of PEs and give every PE its exact number of tasks, with the least loss."""
     result = pe.copy()
     even = Call.prepare(problem, control).run(
         compiled.even_placement, call_size(problem.csr, counts, 1),

@@ -43,7 +43,6 @@ class SearchSettings:
 
     @classmethod
     def of(cls, algorithm: Any) -> SearchSettings:
-        """Return the settings of an algorithm that has options of these names."""
         return cls(**{name: getattr(algorithm, name) for name in SEARCH_OPTIONS})
 
 
@@ -128,11 +127,6 @@ class VertexGroups:
 
     @classmethod
     def whole(cls, n: int, max_block_weights: Int64, seed: int) -> VertexGroups:
-        """Return all n vertices as one group.
-
-        >>> VertexGroups.whole(3, np.array([2, 1]), seed=7).block_start
-        array([0, 2])
-        """
         start = np.array([0, len(max_block_weights)], np.int64)
         return cls(np.zeros(n, np.int32), start, max_block_weights, np.array([seed % 2**64], np.uint64))
 
@@ -148,8 +142,8 @@ DistanceArrays = tuple[UInt64 | None, Int64 | None, Int64 | None]
 class Prepared(NamedTuple):
     """The arguments of a compiled search.
 
-    `weights` are int64[m] or None, scaled by :func:`hopbytes.engine.rescale_to_63_bits`. `arrays` are labels,
-    bit costs and table. `scale` are the distances that determine the scaling.
+    `weights` are int64[m] or None, scaled by :func:`hopbytes.engine.control.rescale_to_63_bits`. `arrays` are
+    labels, bit costs and table. `scale` are the distances that determine the scaling.
     """
 
     weights: Int64 | None

@@ -127,7 +127,7 @@ class CongestionSettings:
     #: initial threshold, in thousandths of a group's average share of the objective; it falls to 0
     threshold: int
     hop_percent: int | None  # percentage by which hop-bytes may exceed those of the start; None: no limit
-    #: percentage of evaluations in which several groups move at once (``core/routing/set_moves.hpp``).
+    #: percentage of evaluations in which several groups move at once (``SetMoves`` in congestion_search.hpp).
     set_percent: int = 0
 
 
@@ -171,10 +171,7 @@ def hottest_link_refine(
 
 
 def route_classes(routing: Routing, capacities: Int64, control: RunControl = DEFAULT_CONTROL) -> Int32:
-    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes.
-
-    O(P^2) routes are compared. If `control` ends the call early, every place has its own number.
-    """
+    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes."""
     flag, classes = control.flag(), np.empty(len(capacities), np.int32)
     interruptible(
         lambda: compiled.route_classes(routing, capacities, (flag, None), classes),

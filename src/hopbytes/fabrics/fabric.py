@@ -12,23 +12,8 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.ibnetdiscover import (
-    Device,
-    Survey,
-    is_ibnetdiscover,
-    is_ports_report,
-    read_ibnetdiscover,
-    read_ibports,
-)
-from hopbytes.fabrics.ibtables import (
-    HEADER,
-    NO_PORT,
-    SwitchTable,
-    is_tables,
-    read_tables,
-    restored_tables,
-    words_about_switch,
-)
+from hopbytes.fabrics.ibnetdiscover import Device, Survey, is_discovery, read_survey
+from hopbytes.fabrics.ibtables import NO_PORT, SwitchTable, is_tables, read_tables, restored_tables
 from hopbytes.fabrics.ibtracert import is_traces, read_traces
 from hopbytes.text.open_input import check_reference, open_stream
 
@@ -64,7 +49,6 @@ class Fabric:
 
     @property
     def n_links(self) -> int:
-        """Number of directed links."""
         return len(self.link_source)
 
     def first_link(self) -> Int32:
@@ -84,11 +68,9 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
     if len(discovery) > 1:
         found = ", ".join(repr(os.path.relpath(name, path)) for name in discovery[:3])
         more = f" and {len(discovery) - 3} more" * (len(discovery) > 3)
-        raise FormatError(
-            path, None,
-            f"{len(discovery)} discovery files ({found}{more}), expected one: name the one to use "
-            f"and its tables, as in ib:{discovery[0]}:tables=dump_fts.txt",
-        )
+        meant = f"name the one to use and its tables, as in ib:{discovery[0]}:tables=dump_fts.txt"
+        what = f"{len(discovery)} discovery files ({found}{more}), expected one"
+        raise FormatError(path, None, f"{what}: {meant}")
     survey = read_discovery(discovery[0])
     found_tables = _read_routes(survey, chosen) if routed and chosen else None
     return build_fabric(survey, found_tables, lid_offset)
@@ -109,11 +91,10 @@ def _read_routes(survey: Survey, names: list[str]) -> list[SwitchTable]:
 def read_discovery(path: str) -> Survey:
     """Read the output of ibnetdiscover in either form, recognised by content."""
     head = _head(path)
-    if is_ports_report(head):
-        return read_ibports(path)
-    if is_ibnetdiscover(head):
-        return read_ibnetdiscover(path)
-    raise FormatError(path, None, "neither form of ibnetdiscover, expected its plain output or that of -p")
+    if not is_discovery(head):
+        what = "neither form of ibnetdiscover, expected its plain output or that of -p"
+        raise FormatError(path, None, what)
+    return read_survey(path, head)
 
 
 def _sort_files(path: str, tables: str | None, *, routed: bool) -> tuple[list[str], list[str]]:
@@ -121,7 +102,7 @@ def _sort_files(path: str, tables: str | None, *, routed: bool) -> tuple[list[st
     check_reference(path, folder=os.path.isdir(path))
     if os.path.isdir(path):
         folder, candidates = path, _inside(path)
-        discovery = [name for name in candidates if _holds(name, is_ports_report, is_ibnetdiscover)]
+        discovery = [name for name in candidates if _holds(name, is_discovery)]
     else:
         folder, discovery = os.path.dirname(path) or ".", [path]
         candidates = [] if tables is None else _inside(folder)
@@ -137,8 +118,6 @@ def _sort_files(path: str, tables: str | None, *, routed: bool) -> tuple[list[st
     chosen = [name for name in candidates if name not in discovery and _holds(name, is_tables)]
     if not chosen:  # routes of ibtracert are taken where there are no tables, which say more
         return discovery, [name for name in candidates if name not in discovery and _holds(name, is_traces)]
-    if len(discovery) < 2:  # an error about two fabrics comes first
-        _refuse_several_sets(path, folder, chosen)
     return discovery, chosen
 
 
@@ -166,29 +145,11 @@ def _head(path: str) -> str:
         return source.stream.read(HEAD_BYTES).decode("utf-8", "replace")
 
 
-def _holds(path: str, *kinds: Callable[[str], bool]) -> bool:
+def _holds(path: str, is_mine: Callable[[str], bool]) -> bool:
     try:
-        head = _head(path)
-        return any(is_mine(head) for is_mine in kinds)
+        return is_mine(_head(path))
     except FormatError:  # an empty or damaged file is ignored; if it was needed, it is reported as missing
         return False
-
-
-def _refuse_several_sets(path: str, folder: str, chosen: list[str]) -> None:
-    """Raise when two files hold a table of the same switch: the user has to say which set is meant."""
-    owner: dict[bytes, str] = {}
-    for name in chosen:
-        header = HEADER.search(_head(name).encode())
-        assert header is not None
-        switch, about = words_about_switch(header)
-        first = owner.setdefault(about["guid"] if about else switch, name)
-        if first != name:
-            names = [os.path.relpath(file, folder) for file in (first, name)]
-            raise FormatError(
-                path, None,
-                f"several sets of forwarding tables ({', '.join(names)}), expected one: "
-                f"say which, as in ib:{path}:tables={names[0]}",
-            )
 
 
 def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offset: int = 0) -> Fabric:
@@ -267,21 +228,17 @@ def _forward(
             raise FormatError(table.path, table.line, what)
         first = seen.setdefault(switch, table)
         if first is not table:
-            raise FormatError(
-                table.path, table.line,
-                f"a second table of switch {table.name!r}, the first is at {first.path}:{first.line}: "
-                "name the file to use (tables=FILE)",
-            )
+            what = f"a second table of switch {table.name!r}, the first is at {first.path}:{first.line}"
+            meant = f"name the set to use, as in tables={os.path.basename(first.path)}"
+            raise FormatError(table.path, table.line, f"{what}: {meant}")
         ports = np.full(2**16, NO_PORT, np.uint8)
         ports[table.lids] = table.ports
         forward[switch] = link_of_port[switch, ports[lids]]
     missing = [device.name for index, device in enumerate(switches) if index not in seen]
     if missing:
-        raise FormatError(
-            survey.path, None,
-            f"{len(missing)} of {len(switches)} switches have no forwarding table "
-            f"({', '.join(map(repr, missing[:3]))}), expected one for each",
-        )
+        names = ", ".join(map(repr, missing[:3]))
+        what = f"{len(missing)} of {len(switches)} switches have no forwarding table ({names})"
+        raise FormatError(survey.path, None, f"{what}, expected one for each")
     return forward, tuple(f"{seen[index].path}:{seen[index].line}" for index in range(len(switches)))
 
 

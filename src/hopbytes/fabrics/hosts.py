@@ -45,9 +45,8 @@ def read_node_name_map(path: str) -> dict[int, str]:
         found = MAP_LINE.fullmatch(line)
         name = (found["quoted"] or found["plain"] or "").strip() if found else ""
         if found is None or not name:
-            raise FormatError(
-                path, number, f'{line[:40]!r}, expected a GUID and a name like 0x2c90200493108 "n1"'
-            )
+            what = f'{line[:40]!r}, expected a GUID and a name like 0x2c90200493108 "n1"'
+            raise FormatError(path, number, what)
         guid = int(found["guid"], 16)
         if guid in names:
             raise FormatError(path, number, f"GUID {found['guid']} a second time, expected one name for each")
@@ -58,13 +57,7 @@ def read_node_name_map(path: str) -> dict[int, str]:
 def group_hosts(
     adapters: Sequence[Device], names: Mapping[int, str] | None = None, wanted: str | None = None
 ) -> tuple[Host, ...]:
-    """Group adapter ports by the host their description names.
-
-    >>> names = ["n10 mlx5_0", "n9 mlx5_1", "n9 mlx5_0"]
-    >>> ports = [Device(str(number), False, name) for number, name in enumerate(names)]
-    >>> [(host.name, host.adapters) for host in group_hosts(ports)]
-    [('n9', (2, 1)), ('n10', (0,))]
-    """
+    """Group adapter ports by the host their description names."""
     found: dict[tuple[bool, str], list[tuple[str, int]]] = {}
     for number, adapter in enumerate(adapters):
         named, host, name = _names(adapter, names or {})
@@ -79,9 +72,8 @@ def group_hosts(
             hosts.append(Host(host, numbers, labels, not nameless))
     if not hosts:
         known = sorted({name for ports in found.values() for name, _ in ports}, key=natural_key)
-        raise FormatError(
-            "`adapters`", None, f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
-        )
+        what = f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
+        raise FormatError("`adapters`", None, what)
     return tuple(hosts)
 
 
@@ -100,7 +92,7 @@ def _filter(text: str | None) -> Callable[[str], bool]:
     """Return what tells whether an adapter is wanted, by its name with or without the port."""
     names: set[str] = set()
     patterns: list[str] = []
-    for word in re.split(r",(?![^\[]*\])", "*" if text is None else text):  # at commas outside brackets
+    for word in re.findall(r"(?:\[[^\[\]]*\]|[^,])+", "*" if text is None else text):  # but in brackets
         if "*" in word or "?" in word:
             patterns.append(word)
         elif word.strip():

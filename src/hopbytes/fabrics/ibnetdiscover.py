@@ -20,26 +20,17 @@ from hopbytes.text.lines import read_lines
 #: correction and 256b/257b leave 50, 100 and 200 Gbit/s. Source: InfiniBand Architecture
 #: Specification, volume 2, link speeds.
 LANE_BITS_PER_SECOND = {
-    "SDR": Fraction(2_500_000_000) * Fraction(8, 10),
-    "DDR": Fraction(5_000_000_000) * Fraction(8, 10),
-    "QDR": Fraction(10_000_000_000) * Fraction(8, 10),
-    "FDR10": Fraction(10_312_500_000) * Fraction(64, 66),
-    "FDR": Fraction(14_062_500_000) * Fraction(64, 66),
-    "EDR": Fraction(25_781_250_000) * Fraction(64, 66),
-    "HDR": Fraction(50_000_000_000),
-    "NDR": Fraction(100_000_000_000),
-    "XDR": Fraction(200_000_000_000),
-}
+    "SDR": Fraction(2_000_000_000), "DDR": Fraction(4_000_000_000), "QDR": Fraction(8_000_000_000),
+    "FDR10": Fraction(10_312_500_000) * Fraction(64, 66), "FDR": Fraction(14_062_500_000) * Fraction(64, 66),
+    "EDR": Fraction(25_781_250_000) * Fraction(64, 66), "HDR": Fraction(50_000_000_000),
+    "NDR": Fraction(100_000_000_000), "XDR": Fraction(200_000_000_000),
+}  # fmt: skip
 WIDTHS = (1, 2, 4, 8, 12)
 RATE = re.compile(r"(?<!\S)([0-9]{1,2})x ?([A-Z][A-Z0-9]{1,5}|\?+)(?!\S)", re.ASCII)
 
 
 def bytes_per_second(width: int, speed: str) -> int | None:
-    """Return the rate of a cable in one direction, in whole bytes per second (rounded down).
-
-    >>> bytes_per_second(4, "QDR"), bytes_per_second(4, "FDR"), bytes_per_second(4, "NDR")
-    (4000000000, 6818181818, 50000000000)
-    """
+    """Return the rate of a cable in one direction, in whole bytes per second (rounded down)."""
     lane = LANE_BITS_PER_SECOND.get(speed)
     if lane is None or width not in WIDTHS:
         return None
@@ -82,6 +73,9 @@ class End:
     rate: int | None
     line: int
 
+    def __str__(self) -> str:
+        return f"port {self.near_port} of {self.near!r} leads to port {self.far_port} of {self.far!r}"
+
 
 @dataclass(slots=True)
 class Survey:
@@ -96,20 +90,15 @@ class Survey:
     one_sided: list[int] = field(default_factory=list)
 
     def plug(self, end: End) -> None:
-        """Add one end of a cable."""
         other = self.ends.get((end.near, end.near_port))
         if other is not None and (other.far, other.far_port) != (end.far, end.far_port):
-            self.fail(
-                end.line,
-                f"port {end.near_port} of {end.near!r} leads to port {end.far_port} of {end.far!r}, "
-                f"but line {other.line} leads it to port {other.far_port} of {other.far!r}",
-            )
+            what = f"line {other.line} leads it to port {other.far_port} of {other.far!r}"
+            self.fail(end.line, f"{end}, but {what}")
         if len(self.ends) >= MAX_ENDS:
             self.fail(end.line, f"more than {MAX_ENDS} ends of cables")
         self.ends[end.near, end.near_port] = end
 
     def drop(self, keys: set[str], what: str) -> None:
-        """Leave devices out, with their cables."""
         if keys:
             self.dropped[what] = self.dropped.get(what, 0) + len(keys)
             self.devices = {key: device for key, device in self.devices.items() if key not in keys}
@@ -128,18 +117,14 @@ class Survey:
                 back = End(end.far, end.far_port, end.near, end.near_port, end.rate, end.line)
                 self.ends[end.far, end.far_port] = back
             if (back.far, back.far_port) != (end.near, end.near_port):
-                self.fail(
-                    end.line,
-                    f"port {end.near_port} of {end.near!r} leads to port {end.far_port} of {end.far!r}, "
-                    f"but line {back.line} leads that one to port {back.far_port} of {back.far!r}",
-                )
+                what = f"line {back.line} leads that one to port {back.far_port} of {back.far!r}"
+                self.fail(end.line, f"{end}, but {what}")
             if (end.far, end.far_port) == (end.near, end.near_port):
                 self.fail(end.line, f"port {end.near_port} of {end.near!r} is connected to itself")
         if not any(not device.is_switch for device in self.devices.values()):
             self.fail(None, "no adapter, expected at least one (the output of ibnetdiscover)")
 
     def fail(self, line: int | None, what: str) -> NoReturn:
-        """Raise the error for a line of this file."""
         raise FormatError(self.path, line, what)
 
 
@@ -173,11 +158,6 @@ class _Block(NamedTuple):
     key: str
     name: str
     line: int
-
-
-def is_ibnetdiscover(head: str) -> bool:
-    """Tell whether a file that begins like this is in the default form."""
-    return any(HEADER.match(line) for line in head.split("\n"))
 
 
 def read_ibnetdiscover(path: str) -> Survey:
@@ -276,9 +256,18 @@ NOISE = re.compile(r"DR path .* -> (?:new|known) ")
 FIRST_WORD = re.compile(r"(?:CA|SW|RT)\s+[0-9]", re.ASCII)
 
 
-def is_ports_report(head: str) -> bool:
-    """Tell whether a file that begins like this is a ports report."""
+def is_discovery(head: str) -> bool:
+    """Tell whether a file that begins like this is in either form."""
+    return _is_ports_report(head) or any(HEADER.match(line) for line in head.split("\n"))
+
+
+def _is_ports_report(head: str) -> bool:
     return any(LINE.fullmatch(line.strip()) or NOISE.match(line) for line in head.split("\n"))
+
+
+def read_survey(path: str, head: str) -> Survey:
+    """Read a file of either form that begins like `head`."""
+    return read_ibports(path) if _is_ports_report(head) else read_ibnetdiscover(path)
 
 
 def read_ibports(path: str) -> Survey:
@@ -292,10 +281,8 @@ def read_ibports(path: str) -> Survey:
         found = LINE.fullmatch(line)
         names = None if found is None else _names(found)
         if found is None or names is None:
-            survey.fail(
-                number,
-                f"{line[:60]!r}, expected type, LID, port, GUID, width and speed of a port, and its peer",
-            )
+            what = "type, LID, port, GUID, width and speed of a port, and its peer"
+            survey.fail(number, f"{line[:60]!r}, expected {what}")
         near = _device(survey, found, "", names[0], number)
         port = int(found["port"])
         if (near, port) in listed:
@@ -305,11 +292,8 @@ def read_ibports(path: str) -> Survey:
             far = _device(survey, found, "far_", names[1], number)
             rate = bytes_per_second(int(found["width"]), found["speed"])
             survey.plug(End(near, port, far, int(found["far_port"]), rate, number))
-    for what, keys in (
-        ("aggregation node", {key for key, device in survey.devices.items() if AGGREGATION in device.name}),
-        ("router", {key for key in survey.devices if key.startswith("RT")}),
-    ):
-        survey.drop(keys, what)
+    survey.drop({k for k, device in survey.devices.items() if AGGREGATION in device.name}, "aggregation node")
+    survey.drop({key for key in survey.devices if key.startswith("RT")}, "router")
     survey.close()
     return survey
 

@@ -75,16 +75,11 @@ def read_tables(path: str) -> list[SwitchTable]:
     return tables
 
 
-def words_about_switch(header: re.Match[bytes]) -> tuple[bytes, re.Match[bytes] | None]:
-    """Return the words about the switch in the head of its table, and the match of its GUID and name."""
-    words = header["switch"].rstrip(b" \t\r").removesuffix(b":")
-    begin = words.find(b"guid 0x")
-    about = None if begin < 0 else SWITCH_GUID.fullmatch(words, begin)
-    return (words[:begin] if about else words), about
-
-
 def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> SwitchTable:
-    switch, about = words_about_switch(header)
+    switch = header["switch"].rstrip(b" \t\r").removesuffix(b":")
+    begin = switch.find(b"guid 0x")
+    about = None if begin < 0 else SWITCH_GUID.fullmatch(switch, begin)
+    switch = switch[:begin] if about else switch
     lid = SWITCH_LID.match(switch)
     name = ((about and about["name"]) or switch).decode("utf-8", "replace").strip()
     guid = int(about["guid"], 16) if about else 0
@@ -100,10 +95,8 @@ def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> Switch
         raise FormatError(path, _line_of_row(text, line, row), f"port {ports[row]}, expected at most 254")
     count = COUNT.search(text)
     if count is not None and int(count[1]) != len(rows):
-        raise FormatError(
-            path, line + text.count(b"\n", 0, count.start()),
-            f"{int(count[1])} valid lids by the table's own count, but {len(rows)} rows: is the file cut?",
-        )
+        what = f"{int(count[1])} valid lids by the table's own count, but {len(rows)} rows: is the file cut?"
+        raise FormatError(path, line + text.count(b"\n", 0, count.start()), what)
     repeated = (np.bincount(lids, minlength=1) > 1)[lids]
     doubtful = _doubtful(path, text, line, lids, ports, repeated)
     return SwitchTable(
@@ -175,9 +168,7 @@ def _lid_of(table: SwitchTable, row: DoubtfulRow, owners: dict[int, Device]) -> 
     owner = owners.get(row.guid)
     if owner is None or owner.lmc:
         why = "is not in the discovery file" if owner is None else f"has {2**owner.lmc} addresses"
-        raise FormatError(
-            table.path, row.line,
-            f"LID 0x{row.lid:04x} stands in several rows of the table, and port GUID 0x{row.guid:016x} of "
-            f"this one {why}, expected each LID once: run ibroute again, or take routes=shortest",
-        )
+        what = f"LID 0x{row.lid:04x} stands in several rows of the table, and port GUID 0x{row.guid:016x}"
+        wanted = "expected each LID once: run ibroute again, or take routes=shortest"
+        raise FormatError(table.path, row.line, f"{what} of this one {why}, {wanted}")
     return owner.lid

@@ -121,11 +121,7 @@ MAX_CORES = 2**16
 
 
 def bytes_per_second(path: str, line: int, text: str) -> int:
-    """Read a bandwidth like ``125MBps`` or ``1Gbps`` (a plain number: bytes per second), rounded down.
-
-    >>> bytes_per_second("x", 1, "2.25GBps"), bytes_per_second("x", 1, "1Gbps")
-    (2250000000, 125000000)
-    """
+    """Read a bandwidth like ``125MBps`` or ``1Gbps`` (a plain number: bytes per second), rounded down."""
     found = QUANTITY.fullmatch(text.strip())
     unit = found[2] if found else ""
     prefix, scale = unit, Fraction(1)
@@ -153,7 +149,6 @@ class _Reader:
         return FormatError(self.platform.path, line, what)
 
     def read(self, element: Element) -> None:
-        """Read an element and, for zones, those inside."""
         tag, line = element.tag, element.line
         if tag in REFUSED:
             where = f"{self.platform.path}:{line}"
@@ -429,7 +424,6 @@ class PlatformRoutes:
         return common, one, other
 
     def _zones_around(self, point: str) -> list[str]:
-        """Names of the zones that hold a point, innermost first, the whole platform (named "") last."""
         names = [self.platform.zone_of[point]]
         while names[-1]:
             names.append(self.platform.zones[names[-1]].parent)

@@ -44,7 +44,6 @@ class SwitchTree:
     notices: list[str] = field(default_factory=list)  # sentences of the reader for the user
 
     def add(self, switch: Switch) -> None:
-        """Add a switch."""
         if switch.name in self.switches:
             first = self.switches[switch.name].line
             at = f", first at line {first}" if first else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import field
 from io import BufferedReader
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias
 
 from hopbytes import kernels
 from hopbytes._frozen import frozen
@@ -17,8 +17,6 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.registry import Registry
-
-F = TypeVar("F", bound="Format")
 
 #: Names that users type for a format, taken from its file or its launcher.
 ALIASES = {
@@ -70,128 +68,63 @@ WAITING = "waiting"
 
 @frozen
 class Capabilities:
-    """What a launch format can express.
+    """What a launch format can express."""
 
-    Parameters
-    ----------
-    any_host_order : bool
-        Nodes may be filled in any order, not only in the launcher's default order.
-    scattered_ranks : bool
-        A node may hold any set of ranks; otherwise only consecutive ranks.
-    per_rank_cores : bool
-        Every rank can be bound to its own cores, if necessary by a script written beside the file.
-    per_node_cores : bool
-        Different nodes may use different cores.
-    several_cores_per_rank : bool
-        A rank may be bound to more than one core.
-    unequal_nodes : bool
-        Nodes may hold different numbers of ranks.
-    gpus : bool
-        Every rank can be shown its own GPUs.
-    launcher : str
-        The program that reads the file; "" if no launcher reads it.
-    tested_with_launcher : bool
-        The tests run this launcher on written files.
-    usual_order : {"fill", "block"}
-        The launcher's default mapping: "fill" fills one node after the other, "block" gives every node the
-        same number of ranks.
-    """
-
-    any_host_order: bool = False
-    scattered_ranks: bool = False
+    any_host_order: bool = False  #: nodes may be filled in any order, not only in the launcher's default one
+    scattered_ranks: bool = False  #: a node may hold any set of ranks; otherwise only consecutive ranks
+    #: every rank can be bound to its own cores, if necessary by a script written beside the file
     per_rank_cores: bool = False
-    per_node_cores: bool = False
-    several_cores_per_rank: bool = False
-    unequal_nodes: bool = False
-    gpus: bool = False
-    launcher: str = ""
-    tested_with_launcher: bool = False
+    per_node_cores: bool = False  #: different nodes may use different cores
+    several_cores_per_rank: bool = False  #: a rank may be bound to more than one core
+    unequal_nodes: bool = False  #: nodes may hold different numbers of ranks
+    gpus: bool = False  #: every rank can be shown its own GPUs
+    launcher: str = ""  #: the program that reads the file; "" if no launcher reads it
+    tested_with_launcher: bool = False  #: the tests run this launcher on written files
+    #: the launcher's default mapping: "fill" fills one node after the other, "block" gives every node as many
+    #: ranks
     usual_order: str = "fill"
 
 
 @frozen
 class LaunchLine:
-    """One of several commands for the same files; the installed MPI decides which of them applies.
+    """One of several commands for the same files; the installed MPI decides which of them applies."""
 
-    Parameters
-    ----------
-    mpi : str
-        Name shown to the user: ``"Open MPI 5"``.
-    family : str
-        Name of the mapping format that its launcher reads natively: ``"openmpi"``, ``"hydra"``.
-    command : str
-        The command, with ``{stem}`` in place of the file name.
-    version : str
-        Major version of the MPI to which the command applies; "" for all versions.
-    """
-
-    mpi: str
-    family: str
-    command: str
-    version: str = ""
+    mpi: str  #: name shown to the user: ``"Open MPI 5"``
+    family: str  #: name of the mapping format that its launcher reads natively: ``"openmpi"``, ``"hydra"``
+    command: str  #: the command, with ``{stem}`` in place of the file name
+    version: str = ""  #: major version of the MPI to which the command applies; "" for all versions
 
 
 @frozen
 class Written:
-    """The result of a writer.
+    """The result of a writer: content only, because the caller writes all files atomically."""
 
-    Parameters
-    ----------
-    files : mapping of suffix → content
-        ``""`` is the file that the user named; ``".hosts"`` is written beside it with that suffix added.
-        A format returns the content only, because the caller writes all files atomically. Formats that
-        have comments put :data:`MARK` into a comment near the top.
-    launch : str
-        The exact command to type, with ``{stem}`` in place of the file name; "" if there is none.
-    notices : tuple of str
-        Sentences for the user: what the format cannot express and what was done instead. They may also
-        contain ``{stem}``.
-    executable : tuple of str
-        Suffixes of the files that are scripts.
-    mapping : Mapping or None
-        The mapping that was written, if the writer renumbered slots; it has the same cost as the given one.
-    lines : tuple of LaunchLine
-        The commands for different MPIs, including `launch`; empty if one command serves all of them.
-    """
-
+    #: content by suffix: ``""`` is the file that the user named; ``".hosts"`` is written beside it with that
+    #: suffix added; formats that have comments put :data:`MARK` into one near the top
     files: Dictionary[str, Content]
-    launch: str = ""
+    launch: str = ""  #: the exact command to type, with ``{stem}`` in place of the file name; "" if none
+    #: sentences for the user: what the format cannot express and what was done instead, also with ``{stem}``
     notices: tuple[str, ...] = ()
-    executable: tuple[str, ...] = ()
+    executable: tuple[str, ...] = ()  #: suffixes of the files that are scripts
+    #: the mapping that was written, if the writer renumbered slots; it has the same cost as the given one
     mapping: Mapping | None = None
+    #: the commands for different MPIs, including `launch`; empty if one command serves all of them
     lines: tuple[LaunchLine, ...] = ()
 
 
 @frozen
 class Source:
-    """An opened input, as it is passed to a reader.
+    """An opened input, as it is passed to a reader."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the input in messages.
-    stream : BufferedReader
-        Decompressed and bounded content: reading raises FormatError when the input is longer than allowed,
-        damaged or unreadable.
-    path : str or None
-        None for standard input.
-    options : mapping
-        Options that the caller passed to :func:`hopbytes.read` in addition to the path.
-    size : int or None
-        Total size in bytes; None if it is unknown before the end is read (pipes, compressed files).
-    max_bytes : int
-        Largest number of bytes after decompression; formats with compressed members apply it to them too.
-    workers : int
-        Number of threads that may check a large pattern.
-    """
-
-    name: str
+    name: str  #: name of the input in messages
+    #: decompressed and bounded content: reading raises FormatError when it is too long, damaged or unreadable
     stream: BufferedReader[Any]
-    path: str | None = None
-    options: Dictionary[str, Any] = field(default_factory=dict)
-    size: int | None = None
+    path: str | None = None  #: None for standard input
+    options: Dictionary[str, Any] = field(default_factory=dict)  #: those of :func:`hopbytes.read`
+    size: int | None = None  #: total size in bytes; None if unknown before the end (pipes, compressed files)
+    #: largest number of bytes after decompression; formats with compressed members apply it to them, too
     max_bytes: int = MAX_BYTES
-    workers: int = 1
+    workers: int = 1  #: number of threads that may check a large pattern
 
     @property
     def title(self) -> str:
@@ -217,11 +150,12 @@ class Source:
 
 
 class Format:
-    """One file format. Register the class: ``@registered("metis")``."""
+    """One file format; ``class Metis(Format, form="metis")`` registers one."""
 
     __slots__ = ()
+    form: ClassVar[str] = ""
     #: The kind of content: "pattern" or "mapping".
-    holds: ClassVar[str]
+    holds: ClassVar[str] = "pattern"
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
     #: Occurs in the first 4 KiB of files of this format; see :meth:`sniff`.
@@ -240,6 +174,12 @@ class Format:
     forbidden_characters: ClassVar[str] = ""
     #: Characters that must not occur in the name of any folder on the path, for the same reason.
     forbidden_in_folders: ClassVar[str] = ""
+
+    def __init_subclass__(cls, form: str = "") -> None:
+        super().__init_subclass__()
+        cls.form = form
+        if form:
+            formats.register(form)(cls())
 
     def read(self, source: Source) -> Any:
         """Parse the source; FormatError with path and line if the content is not in this format."""
@@ -276,16 +216,6 @@ class Format:
         The method is called before reading, and only if the user did not name the format.
         """
         return None
-
-
-def registered(name: str) -> Callable[[type[F]], type[F]]:
-    """Return a decorator that registers an instance of a format under its name."""
-
-    def register(kind: type[F]) -> type[F]:
-        formats.register(name)(kind())
-        return kind
-
-    return register
 
 
 def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str]:

@@ -407,7 +407,6 @@ def _check_name(path: str, chosen: Format) -> None:
 
 
 def _target(path: str | os.PathLike[str]) -> str:
-    """Return the name of the file to write; UnsupportedError if it cannot be a file's name."""
     name = path_text(path)
     if not name:
         raise UnsupportedError("an empty name of the file to write, expected a name, or - (standard output)")
@@ -468,21 +467,9 @@ def convert(
 
 
 def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
-    """Return the pattern with equal weights in both directions, and notices about the change.
-
-    The cost J of a mapping counts both directions, so the exact symmetric counterpart of C has the weight
-    (C[i,j] + C[j,i]) / 2 in each direction. If all these sums are even, these weights are returned. Otherwise
-    halving would round, so the sums themselves are the weights, every J is twice that of the source, and a
-    notice says so. The order of mappings is the same in both cases. Messages are treated in the same way. An
-    undirected graph is returned unchanged.
-
-    >>> from hopbytes.model.comm_graph import CommGraph
-    >>> symmetrized(CommGraph.from_edges([0, 1], [1, 0], [5, 7]))[0].volumes.tolist()
-    [6, 6]
-    >>> odd, notices = symmetrized(CommGraph.from_edges([0], [1], [5]))
-    >>> odd.volumes.tolist(), notices
-    ([5, 5], ['volumes of the two directions are added, not averaged: J is twice that of the source'])
-    """
+    """Return the pattern with equal weights in both directions, and notices about the change."""
+    # J counts both directions, so the exact counterpart of C has the weight (C[i,j] + C[j,i]) / 2 in each. If
+    # halving would round, the sums themselves are the weights, which doubles the J of every mapping.
     if graph.undirected:
         return graph, []
     notices: list[str] = []

@@ -23,12 +23,7 @@ def open_source(
     path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, options: Dictionary[str, Any] | None = None,
     workers: int = 1,
 ) -> Iterator[Source]:
-    """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content.
-
-    >>> with open_source("examples/lammps_lj_64.csv") as source:   # doctest: +SKIP
-    ...     source.head(2)
-    b'0,'
-    """
+    """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content."""
     path, max_bytes = path_text(path), whole("max_bytes", max_bytes, 1)
     with open_stream(path, max_bytes=max_bytes) as (name, stream, size):
         given = None if path == "-" else path
@@ -36,11 +31,9 @@ def open_source(
 
 
 def is_ours(path: str) -> bool:
-    """Tell whether hopbytes wrote a file, or it is empty.
-
-    Its first 4 KiB (after decompression) contain the mark, PDF has it in a comment at the end, and the file
-    system keeps it as an attribute of files of formats without comments.
-    """
+    """Tell whether hopbytes wrote a file, or it is empty."""
+    # Its first 4 KiB (after decompression) contain the mark, PDF has it in a comment at the end, and the file
+    # system keeps it as an attribute of files of formats without comments.
     if os.path.getsize(path) == 0 or says_written(path):
         return True
     try:
@@ -59,9 +52,8 @@ def _ends_with_mark(path: str) -> bool:
 
 def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
     """Raise UnsupportedError if the file exists and was not recognisably written by hopbytes, unless `force`.
-
-    `unmarked` is the name of a format whose files cannot contain the mark, else "".
     """
+    # `unmarked` is the name of a format whose files cannot contain the mark, else "".
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
     why = f"{unmarked} files do not name their writer" if unmarked else f"it does not say {MARK!r}"
@@ -69,10 +61,7 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
 
 
 def check_writable(path: str, force: bool = False, unmarked: str = "") -> None:
-    """Raise UnsupportedError if a file cannot be written; arguments are those of :func:`may_write`.
-
-    It is a folder, a file that hopbytes did not write, or its folder is missing or not writable.
-    """
+    """Raise UnsupportedError if a file cannot be written; arguments are those of :func:`may_write`."""
     if os.path.isdir(path):
         raise UnsupportedError(f"{path}: cannot be written: it is a folder, expected a file name")
     may_write(path, force, unmarked)
@@ -86,13 +75,9 @@ def check_writable(path: str, force: bool = False, unmarked: str = "") -> None:
 
 
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:
-    """Write several files so that each is either complete or untouched.
-
-    The content is first written into unnamed files, or into temporary files beside the targets if the file
-    system does not support unnamed ones. When all content has been written, the new files of one call replace
-    the old ones together. Files named .gz, .xz or .bz2 are compressed; ``-`` is standard output. Pipes and
-    devices are written directly.
-    """
+    """Write several files so that each is either complete or untouched."""
+    # The content goes into unnamed files, or into temporary ones beside the targets if the file system has no
+    # unnamed ones. When all of it is written, the new files of one call replace the old ones together.
     parts: list[Part] = []
     scripts = set(executable)
     path = ""

@@ -1,15 +1,18 @@
-"""The trace that `record` keeps beside a pattern: who waits for whom, for the first steps of every rank."""
+"""The trace that `record` keeps beside a pattern, and the hash by which files know their pattern."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, WAITING
 from hopbytes.formats.files import atomic_write, may_write
-from hopbytes.formats.hashes import pattern_sha256
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.open_input import open_stream, plain_name
 
@@ -54,3 +57,23 @@ def _belongs(path: str, graph: CommGraph) -> bool:
     except (FormatError, OSError):
         return False
     return head.startswith(HEAD) and head.removeprefix(HEAD).strip() == pattern_sha256(graph)
+
+
+def pattern_sha256(graph: CommGraph) -> str:
+    """Return the hash of a pattern: tasks, arcs, volumes, messages and loads; O(n + m)."""
+    return digest(graph.indptr, graph.targets, graph.volumes, graph.messages, graph.loads)
+
+
+def digest(*arrays: Any) -> str:
+    """Return the hash of arrays, of which each may be None."""
+    made = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            made.update(b"none;")
+            continue
+        # Type and shape precede the content, so that different lists of arrays never give the same bytes.
+        # The byte order is fixed to little-endian, so that the hash does not depend on the computer.
+        plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        made.update(f"{plain.dtype.str}{plain.shape};".encode())
+        made.update(plain.tobytes())
+    return made.hexdigest()

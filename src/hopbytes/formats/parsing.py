@@ -30,11 +30,9 @@ MAX_INT64 = 2**63 - 1
 
 
 def first_line(source: Source, comments: bytes, after: int = 0) -> tuple[int, bytes]:
-    """Consume comments and blank lines; return the number and content of the first other line.
-
-    `after` is the number of lines that were read before. Raises FormatError if there is no such line or it
-    is longer than :data:`LONGEST_LINE`.
-    """
+    """Consume comments and blank lines; return the number and content of the first other line."""
+    # `after` is the number of lines that were read before. Raises FormatError if there is no such line or it
+    # is longer than `LONGEST_LINE`.
     number = after
     while line := source.stream.readline(LONGEST_LINE):
         number += 1
@@ -60,10 +58,8 @@ def check_tasks(source: Source, line: int | None, n: int, arcs: int) -> None:
 def parsed(
     source: Source, parse: Callable[[UInt8, bool, Int64], int], state: Int64, start: bytes = b""
 ) -> Iterator[tuple[Status, bytes]]:
-    """Feed a stream to a parser, and yield the status and token wherever it stops.
-
-    Whoever takes them makes room or raises an error; the parser then goes on.
-    """
+    """Feed a stream to a parser, and yield the status and token wherever it stops."""
+    # Whoever takes them makes room or raises an error; the parser then goes on.
     buffer = bytearray(max(PIECE_BYTES, 2 * len(start)))
     buffer[: len(start)] = start
     filled, final = len(start), False

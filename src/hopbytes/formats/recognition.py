@@ -130,21 +130,15 @@ def check_generator(path: str | os.PathLike[str]) -> None:
 def format_to_write(path: str, format: str | None, holds: str) -> Format:
     """Return the format to write: by name, else by suffix."""
     if format is None:
-        return _by_suffix(path, holds)
+        known, fitting = _known(plain_name(os.path.basename(path)).lower(), holds, "")
+        if len(fitting) == 1:
+            return fitting[0][1]
+        what = f"the suffix does not determine a {holds} format"
+        names = ", ".join(key for key, _ in known)
+        raise UnsupportedError(f"{path}: {what}, expected `write(format)` with one of {names}")
     chosen = format_named(format, holds)
     if chosen.holds != holds:
-        known = ", ".join(key for key, f in formats.items() if f.holds == holds)
-        what = f"holds a {chosen.holds}, expected a format for a {holds}: {known}"
+        names = ", ".join(key for key, f in formats.items() if f.holds == holds)
+        what = f"holds a {chosen.holds}, expected a format for a {holds}: {names}"
         raise UnsupportedError(f"format {format!r} {what}")
     return chosen
-
-
-def _by_suffix(path: str, holds: str) -> Format:
-    name = plain_name(os.path.basename(path)).lower()
-    known = [(key, f) for key, f in formats.items() if f.holds == holds]
-    fitting = [f for _, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
-    if len(fitting) != 1:
-        names = ", ".join(key for key, _ in known)
-        what = f"the suffix does not determine a {holds} format"
-        raise UnsupportedError(f"{path}: {what}, expected `write(format)` with one of {names}")
-    return fitting[0]

@@ -49,10 +49,8 @@ class GraphStream(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """Yield the vertices in order; a block is valid until the next one is asked for.
-
-        Raises FormatError where the file is malformed, or is no longer the one that was opened.
-        """
+        """Yield the vertices in order; a block is valid until the next one is asked for."""
+        # Raises FormatError where the file is malformed, or is no longer the one that was opened.
 
     def loads(self) -> Int64 | None:
         """Return int64[n], the loads of all vertices, by a pass through the file; None if all are 1."""
@@ -230,16 +228,12 @@ class SectionReader:
 
 #: Arcs that are sorted in memory at once, 24 bytes each and as much for sorting.
 RUN_ARCS = 1 << 21
-#: An arc as the temporary files hold it: the pair source * 2^32 + target, and its volume.
-_WORDS = 2
 
 
 def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS) -> CsrStream:
-    """Sort an edge list by vertex, both directions of every edge, into files in `folder`.
-
-    Volumes of repeated arcs and of both directions are summed; arcs of tasks to themselves are left out.
-    Memory is O(n + `run_arcs`); the files take 32 bytes per arc for a while, then 24.
-    """
+    """Sort an edge list by vertex, both directions of every edge, into files in `folder`."""
+    # Volumes of repeated arcs and of both directions are summed; arcs of tasks to themselves are left out.
+    # Memory is O(n + `run_arcs`); the files take 32 bytes per arc for a while, then 24.
     runs: list[str] = []
     n = 0
     for pairs, volumes, seen in _sorted_runs(path, max_bytes, run_arcs):
@@ -335,17 +329,15 @@ def _summed(pairs: Int64, volumes: Int64) -> tuple[Int64, Int64]:
 
 
 class _Run:
-    """A sorted run on disk, of which some arcs are in memory."""
+    """A sorted run on disk, of which some arcs are in memory: pairs source * 2^32 + target, and volumes."""
 
     def __init__(self, name: str, piece: int) -> None:
         self._name, self._piece, self._begin = name, piece, 0
-        self.arcs, self.ended = np.empty((0, _WORDS), np.int64), False
+        self.arcs, self.ended = np.empty((0, 2), np.int64), False
         self.fill()
 
     def fill(self) -> None:
-        """Read further arcs behind those in memory."""
-        new = np.fromfile(self._name, np.int64, _WORDS * self._piece, offset=8 * _WORDS * self._begin)
-        new = new.reshape(-1, _WORDS)
+        new = np.fromfile(self._name, np.int64, 2 * self._piece, offset=16 * self._begin).reshape(-1, 2)
         self._begin += len(new)
         self.ended = len(new) < self._piece
         self.arcs = np.concatenate([self.arcs, new])
@@ -445,11 +437,7 @@ STREAMED = ("metis", "parhip", "edges")
 def open_graph(
     path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES
 ) -> Iterator[GraphStream]:
-    """Open a graph that is read in blocks, as often as needed.
-
-    >>> with open_graph("mesh.graph") as stream:   # doctest: +SKIP
-    ...     sum(block.rows for block in stream.blocks())
-    """
+    """Open a graph that is read in blocks, as often as needed."""
     name = path_text(path)
     if name == "-":
         raise UnsupportedError("standard input cannot be read twice, expected a file to stream from")

@@ -18,11 +18,9 @@ MOST_PAIRS = 2**27
 
 
 def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
-    """Read lines ``TASKS PE``: the tasks must be mapped to that PE.
-
-    TASKS is a list such as ``3``, ``0-5`` or ``0-5,8``, or ``*`` for all. Lines that begin with ``#`` or
-    ``%`` are comments; the file may be compressed. O(size + tasks named).
-    """
+    """Read lines ``TASKS PE``: the tasks must be mapped to that PE."""
+    # TASKS is a list such as ``3``, ``0-5`` or ``0-5,8``, or ``*`` for all. Lines that begin with ``#`` or
+    # ``%`` are comments; the file may be compressed. O(size + tasks named).
     fixed = np.full(n, -1, np.int32)
     for name, number, tasks, pes in _lines(path, n, k):
         if len(pes) != 1:
@@ -36,10 +34,8 @@ def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
 
 
 def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
-    """Read lines ``TASKS PES``: the tasks must not be mapped to any of those PEs.
-
-    Both are lists such as ``3``, ``0-5,8``, or ``*`` for all; see :func:`read_fixed` for the parameters.
-    """
+    """Read lines ``TASKS PES``: the tasks must not be mapped to any of those PEs."""
+    # Both are lists such as ``3``, ``0-5,8``, or ``*`` for all; see `read_fixed` for the parameters.
     pairs, count = [np.empty((0, 2), np.int64)], 0
     for name, number, tasks, pes in _lines(path, n, k):
         count += len(tasks) * len(pes)

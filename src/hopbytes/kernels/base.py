@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int64
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 
@@ -28,14 +28,8 @@ compiled: Any = import_module("hopbytes._core")
 kernel: Any = _definitions() if USE_REFERENCE else compiled
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
-_NO_INT32: Int32 = np.empty(0, np.int32)
 
 
 def optional(array: Int64 | None) -> Int64:
     """Return the array, or the empty array for None, which compiled code reads as all ones."""
     return _NO_INT64 if array is None else array
-
-
-def optional32(array: Int32 | None) -> Int32:
-    """Return the array, or the empty array for None."""
-    return _NO_INT32 if array is None else array

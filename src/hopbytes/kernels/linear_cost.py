@@ -16,17 +16,7 @@ FORBIDDEN = 2**60
 
 @frozen(eq=False)
 class LinearCost:
-    """The cost of each task on each PE: a few listed PEs, and one cost for all others.
-
-    Task 0 is fixed to PE 2, task 1 costs 7 if it leaves PE 0, and task 2 has no cost.
-
-    >>> linear_cost = LinearCost(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
-    ...               np.array([FORBIDDEN, 7, 0]))
-    >>> linear_cost.at(np.array([2, 1, 0], np.int32)).tolist()
-    [0, 7, 0]
-    >>> linear_cost.allowed(0, 4).tolist()
-    [False, False, True, False]
-    """
+    """The cost of each task on each PE: a few listed PEs, and one cost for all others."""
 
     indptr: Int64  # int64[n+1]: The entries of task t are ``indptr[t]:indptr[t+1]``
     pes: Int32  # int32[...]: Listed PEs, ascending within a task

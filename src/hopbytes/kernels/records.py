@@ -19,7 +19,6 @@ class Csr(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Number of vertices."""
         return len(self.indptr) - 1
 
 

@@ -13,7 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
 
-#: Forms of routes, in the order of ``any_routes`` in core/routing/any_routes.cpp.
+#: Forms of routes, in the order of ``any_routes`` in core/routing/routes.cpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
 #: The value that means "no route" in a table of hops.
@@ -131,11 +131,7 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
 
 
 def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
-    """Return int32[vertices x n_endpoints], the hops from every forwarding vertex to every endpoint.
-
-    The parameters are those of :func:`shortest_table`. The result is 0 for the endpoint itself, and -1 if
-    there is no path or the vertex does not forward.
-    """
+    """Return int32[vertices x n_endpoints], the hops from every forwarding vertex to every endpoint."""
     table = np.empty(len(rows) * n_endpoints, np.int32)
     kernel.distance_table(tails, heads, rows, n_endpoints, table)
     return table
@@ -198,15 +194,7 @@ def fair_flow_seconds(
     tolerance: float = 0.0,
     go_on: Callable[[], None] | None = None,
 ) -> float:
-    """Return the time at which the last of some flows ends that all start at time 0.
-
-    A step takes O(links of the routes of all flows that have not ended + links log links). There are at most
-    2 per flow, and at most about log(last / first end) / tolerance.
-
-    >>> one_link = Routes(np.array([0, 1, 2]), np.array([0, 0]), None, None)
-    >>> fair_flow_seconds(one_link, np.array([1e9]), np.zeros(2), np.array([1e6, 2e6]))
-    0.003
-    """
+    """Return the time at which the last of some flows ends that all start at time 0."""
     start = np.ascontiguousarray(routes.indptr, np.int64)
     links = np.ascontiguousarray(routes.links, np.int64)
     shares = np.ones(len(links))
@@ -233,17 +221,7 @@ class LinkChanges(NamedTuple):
 
 
 def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
-    """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places.
-
-    Groups that need a rare size of place come first. Among the others the next one has the largest volume to
-    groups before it, plus 1/(their number + 1) of its volume to the rest; in case of ties the lower number is
-    taken. O(G d + m log G) with d different volumes to groups before, at most G.
-
-    >>> ones = np.ones(3, np.int64)
-    >>> arcs = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2, 9]))
-    >>> placement_order(arcs, ones, ones)
-    array([1, 2, 0], dtype=int32)
-    """
+    """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places."""
     order = np.empty(len(sizes), np.int32)
     kernel.ptram_order(arcs, sizes, capacities, order)
     return order
@@ -271,12 +249,6 @@ def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, ter
 
 def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
     """Return the maximum of load x price after each batch of changes alone, and the number of links with it.
-
-    Both results are int64[B]. Links may occur repeatedly in a batch.
-
-    >>> away = LinkChanges(np.array([0, 1]), np.array([2]), np.array([-5]))
-    >>> peak_after_each(away, np.array([1, 3, 7]), None)
-    (array([3]), array([1]))
     """
     top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
     kernel.peak_after_each(changes, load, optional(prices), top, count)

@@ -22,12 +22,10 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of vertices."""
         return len(self.indptr) - 1
 
     @property
     def csr(self) -> Csr:
-        """The rows as a record of arrays."""
         return Csr(self.indptr, self.targets, self.weights)
 
 
@@ -45,12 +43,10 @@ class TreeOfPes(NamedTuple):
 
     @property
     def k(self) -> int:
-        """Number of PEs."""
         return len(self.pe_of_leaf)
 
     @property
     def nodes(self) -> int:
-        """Number of nodes, with the root and the leaves."""
         return len(self.first_child) - 1
 
 
@@ -81,11 +77,7 @@ def check_block(block: Block, n: int, sums: UInt64) -> int:
 
 
 def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Float64) -> None:
-    """Place every vertex of a block by its way down the tree; `penalty` is float64[2*nodes].
-
-    Source: after Faraj and Schulz, "Recursive multi-section on the fly", CLUSTER 2022, with the score of
-    Tsourakakis et al., "FENNEL", WSDM 2014.
-    """
+    """Place every vertex of a block by its way down the tree; `penalty` is float64[2*nodes]."""
     kernel.stream_assign(block, tree, state, penalty)
 
 

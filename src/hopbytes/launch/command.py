@@ -28,7 +28,6 @@ class Option:
 
     @property
     def value(self) -> str:
-        """The value of the option, or "" if it has none."""
         if len(self.words) > 1:
             return self.words[1]
         rest = self.words[0].lstrip("-")[len(self.name) :]
@@ -50,7 +49,6 @@ class Start:
     environment: tuple[tuple[str, str], ...] = ()
 
     def text(self) -> str:
-        """Return the command quoted for a shell."""
         settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
         return " ".join([*settings, shlex.join(self.words)])
 
@@ -95,7 +93,6 @@ class LaunchCommand:
 
     @property
     def parts(self) -> tuple[LaunchCommand, ...]:
-        """This command and the parts after ``:``."""
         return (self, *self.others)
 
     @property
@@ -131,22 +128,18 @@ class LaunchCommand:
             )
 
     def placing(self) -> list[Option]:
-        """Return the options that determine where ranks run, those of all programs."""
         return [option for part in self.parts for option in part.options if self._places(option)]
 
     def without_placing(self) -> LaunchCommand:
-        """Return the command without the options that determine where ranks run."""
         kept = tuple(option for option in self.options if not self._places(option))
         others = tuple(part.without_placing() for part in self.others)
         return dataclasses.replace(self, options=kept, others=others)
 
     def starting(self, program: tuple[str, ...]) -> LaunchCommand:
-        """Return the command with another program for all ranks."""
         others = tuple(part.starting(program) for part in self.others)
         return dataclasses.replace(self, program=program, others=others)
 
     def words(self) -> list[str]:
-        """Return the command as a list of words."""
         words = list(self.start)
         for number, part in enumerate(self.parts):
             words += [":"] if number else []

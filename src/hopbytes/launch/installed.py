@@ -112,11 +112,9 @@ def identify_launcher(path: str, timeout: float = 60) -> Launcher | None:
 
 
 def without_limits(environment: Dictionary[str, str]) -> tuple[str, ...]:
-    """Return the words in front of srun that take the limits of a job away, () where there are none.
-
-    A mapping says which CPUs ranks run on; with a number of CPUs per task, srun gives a step that many of
-    its own choice and refuses the others (tried with 24.11 and 26.05).
-    """
+    """Return the words in front of srun that take the limits of a job away, () where there are none."""
+    # A mapping says which CPUs ranks run on; with a number of CPUs per task, srun gives a step that many of
+    # its own choice and refuses the others (tried with 24.11 and 26.05).
     limits = [name for name in STEP_LIMITS if name in environment]
     return ("env", *(word for name in limits for word in ("-u", name))) if limits else ()
 
@@ -146,10 +144,8 @@ class Advice:
 
 
 def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Advice:
-    """Return the command for the installed MPI, or the commands for all MPIs if none is found.
-
-    Runs ``LAUNCHER --version`` for at most a few launchers, each with a time limit of five seconds.
-    """
+    """Return the command for the installed MPI, or the commands for all MPIs if none is found."""
+    # Runs ``LAUNCHER --version`` for at most a few launchers, each with a time limit of five seconds.
     if not receipt.launch:
         return Advice()
     lines = receipt.lines
@@ -210,7 +206,6 @@ def _fits(line: LaunchLine, launcher: Launcher) -> bool:
 
 
 def _started_by(command: str, name: str) -> str:
-    """Return a command in which the launcher is replaced by `name`."""
     word = _launcher_word(command)
     return f"{command[: word.start()]}{shlex.quote(name)}{command[word.end() :]}"
 

@@ -62,7 +62,6 @@ class Outcome:
     code: int
 
     def summary(self) -> str:
-        """Return the result in one sentence."""
         checked = f"compared: {', '.join(self.verdict.checked)}"
         if not self.verdict.wrong:
             return f"verified: {self.n} ranks are where they belong; {checked}"
@@ -70,7 +69,6 @@ class Outcome:
         return f"{ranks} of {self.n} ranks are not where they belong; {checked}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as a dictionary for JSON."""
         verdict = {"wrong": list(self.verdict.wrong), "checked": list(self.verdict.checked)}
         return {"ranks": self.n, **verdict, "command": self.command, "code": self.code}
 

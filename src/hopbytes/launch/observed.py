@@ -111,13 +111,11 @@ class Verdict:
 
 
 def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()) -> Verdict:
-    """Compare host, allowed CPUs and visible GPUs of every rank with a mapping.
-
-    If the mapping has no names of hosts, ranks must share a host if and only if they share a node. CPU
-    numbers are compared if the machine knows those of the operating system. On a machine from a typed spec,
-    positions of cores are used as CPU numbers; if these differ, it is sufficient that ranks share CPUs if and
-    only if they share a slot.
-    """
+    """Compare host, allowed CPUs and visible GPUs of every rank with a mapping."""
+    # If the mapping has no names of hosts, ranks must share a host if and only if they share a node. CPU
+    # numbers are compared if the machine knows those of the operating system. On a machine from a typed spec,
+    # positions of cores are used as CPU numbers; if these differ, it is sufficient that ranks share CPUs if
+    # and only if they share a slot.
     where = mapping.where
     names = hosts or where.hosts
     missing = _missing(mapping, seen)
@@ -214,10 +212,8 @@ def _wrong_gpus(mapping: Mapping, seen: dict[int, Seen]) -> Wrong:
 
 
 def mapping_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch, in which each rank has the slot of its CPUs, or of its GPUs.
-
-    Devices are those visible to each rank; they count if slots are GPUs without known cores.
-    """
+    """Return the mapping of a real launch, in which each rank has the slot of its CPUs, or of its GPUs."""
+    # Devices are those visible to each rank; they count if slots are GPUs without known cores.
     n, slots, known = _all_ranks(seen), Slots(where), node_numbers(where)
     pe_with = {(int(node), where.shown_gpus(pe)): pe for pe, node in enumerate(where.node_of_pe)}
     pe = np.empty(n, np.int32)
@@ -236,12 +232,10 @@ def mapping_seen(where: Allocation, seen: dict[int, Seen], source: str = "where"
 
 
 def mapping_by_node(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch in which ranks may run on several slots.
-
-    Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun do not bind.
-    Such a rank is assigned the first free one of its slots, in the order of ranks, and a notice states that
-    only its node is known.
-    """
+    """Return the mapping of a real launch in which ranks may run on several slots."""
+    # Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun do not bind.
+    # Such a rank is assigned the first free one of its slots, in the order of ranks, and a notice states that
+    # only its node is known.
     n, slots, known = _all_ranks(seen), Slots(where), node_numbers(where)
     pe = np.full(n, -1, np.int32)
     taken = np.zeros(where.k, np.int64)

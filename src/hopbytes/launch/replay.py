@@ -44,11 +44,9 @@ class Replayed:
 
     @property
     def median(self) -> float:
-        """Median seconds of a round."""
         return float(np.median(self.seconds))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the measurement as a dictionary for JSON."""
         return {
             "rounds": len(self.seconds),
             "seconds_median": self.median,
@@ -66,12 +64,10 @@ class Replayed:
         return f"A round sends {self.round_bytes:,} bytes: {messages}"
 
     def times(self) -> str:
-        """Return the times."""
         low, high = min(self.seconds), max(self.seconds)
         return f"median {self.median:.6f} s of {len(self.seconds)} rounds ({low:.6f} to {high:.6f})"
 
     def summary(self) -> str:
-        """Return the measurement, what was sent and the times."""
         return f"{self.sent()}\n{self.times()}"
 
 
@@ -84,16 +80,13 @@ class BothReplayed:
 
     @property
     def ratio(self) -> float:
-        """The median time with the mapping divided by that in the launcher's own order."""
         own = self.launcher.median
         return self.mapping.median / own if own else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the measurement with the mapping as a dictionary for JSON, and the other one in it."""
         return {**self.mapping.to_dict(), "launcher_order": self.launcher.to_dict(), "ratio": self.ratio}
 
     def summary(self) -> str:
-        """Return both measurements and their ratio, a line each."""
         less = f"{abs(1 - self.ratio):.1%} {'less' if self.ratio <= 1 else 'more'}"
         return (
             f"{self.mapping.sent()}\nlauncher's own order: {self.launcher.times()}\n"
@@ -103,12 +96,10 @@ class BothReplayed:
 
 
 def message_sizes(graph: CommGraph, most: int = MOST_BYTES) -> tuple[Int64, float]:
-    """Return int64[m], the bytes of every arc in a round, and the factor by which they were scaled.
-
-    Every arc becomes one message of its whole volume. If a rank would send more than `most` bytes, all
-    volumes are scaled down by one factor; every message keeps at least one byte. Arcs of a task to itself
-    send nothing. O(m).
-    """
+    """Return int64[m], the bytes of every arc in a round, and the factor by which they were scaled."""
+    # Every arc becomes one message of its whole volume. If a rank would send more than `most` bytes, all
+    # volumes are scaled down by one factor; every message keeps at least one byte. Arcs of a task to itself
+    # send nothing. O(m).
     volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
     source = graph.sources()
     volumes = np.where(source == graph.targets, 0, volumes)

@@ -22,12 +22,8 @@ LACKING = "hopbytes-replay-lacks "
 
 
 def main(arguments: list[str]) -> int:
-    """Replay a pattern in this process; return the exit code.
-
-    The file is described in ``replay.c``. In a round every rank
-    posts its receives and enters a barrier; then the time from the first send to the last completion is
-    taken. The time of a round is that of the slowest rank.
-    """
+    """Replay a pattern in this process; return the exit code."""
+    # The file is described in ``replay.c``. The time of a round is that of the slowest rank.
     try:
         from mpi4py import MPI
     except (ImportError, OSError, RuntimeError) as error:  # no package, or no library of MPI

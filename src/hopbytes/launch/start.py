@@ -133,11 +133,9 @@ def launch_files(stem: str | None) -> Iterator[str]:
 
 @contextlib.contextmanager
 def shared_folder() -> Iterator[str]:
-    """Yield a new folder in the current one, which all nodes of a job usually share; remove it later.
-
-    The name is chosen before the folder is created, so that a signal in between leaves no folder behind.
-    Processes that are about to end may still write there, so the removal is attempted several times.
-    """
+    """Yield a new folder in the current one, which all nodes of a job usually share; remove it later."""
+    # The name is chosen before the folder is created, so that a signal in between leaves no folder behind.
+    # Processes that are about to end may still write there, so the removal is attempted several times.
     folder = ""
     try:
         try:
@@ -168,11 +166,9 @@ def prepare_start(
     nameless: bool = False,
     **options: Any,
 ) -> Prepared:
-    """Write launch files for a command and insert them into it.
-
-    If the format can be read, the files are read back and compared with the mapping before anything is
-    started.
-    """
+    """Write launch files for a command and insert them into it."""
+    # If the format can be read, the files are read back and compared with the mapping before anything is
+    # started.
     command, notices = _without_nodes(command, len(set(mapping.where.node_of_pe[mapping.pe].tolist())))
     form = command.launcher.form
     if form == "openmpi":
@@ -239,13 +235,11 @@ def _check_written(again: Mapping, mapping: Mapping, stem: str, names_cores: boo
 
 
 class _SignalDetector:
-    """A second child process that tells whether a signal was sent to all processes of a job.
-
-    A batch system that stops a job signals every process in it. A launcher that received this signal must not
-    receive it from this process again: the second signal makes it kill its processes at once. The child waits
-    for input; if a signal ends it, the signal was sent to all. The child ends with this process, since its
-    input is then closed.
-    """
+    """A second child process that tells whether a signal was sent to all processes of a job."""
+    # A batch system that stops a job signals every process in it. A launcher that received this signal must
+    # not receive it from this process again: the second signal makes it kill its processes at once. The child
+    # waits for input; if a signal ends it, the signal was sent to all. The child ends with this process,
+    # since its input is then closed.
 
     def __init__(self, before: set[int | signal.Signals]) -> None:
         self._before = before
@@ -261,7 +255,6 @@ class _SignalDetector:
             )  # fmt: skip
 
     def received(self, number: int) -> bool:
-        """Return whether the signal was sent to all processes."""
         if self._waiting is None or number not in _ENDING:
             return False
         try:
@@ -273,7 +266,6 @@ class _SignalDetector:
         return code == -number
 
     def end(self) -> None:
-        """End the child process."""
         if self._waiting is not None:
             self._waiting.communicate()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
+from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,14 +22,37 @@ from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM, STEP_LIMITS
 from hopbytes.formats.mappings.numbering import THREAD_NAMES
 from hopbytes.formats.mappings.openmpi import SEQUENCE
-from hopbytes.formats.mappings.without_files import IN_WORDS, VARIABLES
 from hopbytes.launch.command import options_of
-from hopbytes.launch.in_words import best_in_words
+from hopbytes.launch.in_words import IN_WORDS, best_in_words
 from hopbytes.launch.installed import ASSIGNMENT, version_in_path
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
+_SRUN_VARIABLES = {
+    "n": "SLURM_NTASKS", "N": "SLURM_JOB_NUM_NODES", "distribution": "SLURM_DISTRIBUTION",
+    "cpu-bind": "SLURM_CPU_BIND", "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
+    "overcommit": "SLURM_OVERCOMMIT",
+}  # fmt: skip
+#: Variables that launchers read in place of options. "" is an option that needs none.
+#: Sources: ``ompi_info`` of 4.1.4; PRRTE of Open MPI 5.0, whose variables are default policies only (with a
+#: rank file in one mpirun 5.0.11 ends in silence); srun(1), INPUT ENVIRONMENT VARIABLES; ``HYDRA_HOST_FILE``
+#: and ``HYDRA_BINDING`` of Hydra 4.0 and 5.0; Intel's Developer Reference, "Hydra Environment Variables".
+VARIABLES: Dictionary[str, Dictionary[str, str]] = {
+    "openmpi 4": {
+        "hostfile": "OMPI_MCA_orte_default_hostfile", "rf": "OMPI_MCA_rmaps_rank_file_path",
+        "map-by": "OMPI_MCA_rmaps_base_mapping_policy", "rank-by": "OMPI_MCA_rmaps_base_ranking_policy",
+        "bind-to": "OMPI_MCA_hwloc_base_binding_policy", "x": "OMPI_MCA_mca_base_env_list",
+    },
+    "openmpi": {
+        "hostfile": "PRTE_MCA_prte_default_hostfile", "map-by": "PRTE_MCA_rmaps_default_mapping_policy",
+        "rank-by": "PRTE_MCA_rmaps_default_ranking_policy",
+        "bind-to": "PRTE_MCA_hwloc_default_binding_policy", "x": "OMPI_MCA_mca_base_env_list",
+    },
+    "slurm": _SRUN_VARIABLES, "cray": _SRUN_VARIABLES,
+    "hydra": {"f": "HYDRA_HOST_FILE", "bind-to": "HYDRA_BINDING"},
+    "intel": {"machinefile": "I_MPI_HYDRA_HOST_FILE", "ppn": "I_MPI_PERHOST", "genv": ""},
+}  # fmt: skip
 #: Formats whose command is one of srun.
 OF_SRUN = ("slurm", "cray")
 
@@ -42,7 +66,6 @@ class Variables:
     removed: tuple[str, ...] = ()  # variables of the job that would contradict
 
     def script(self) -> str:
-        """Return the lines that a shell evaluates."""
         lines = [f"unset {' '.join(self.removed)}"] if self.removed else []
         return "\n".join(lines + [f"export {name}={shlex.quote(value)}" for name, value in self.values])
 
@@ -59,12 +82,7 @@ def table_of(form: str) -> str:
 
 
 def variables_of(command: str, form: str) -> Variables:
-    """Return the variables that say what a printed command says; UnsupportedError if an option has none.
-
-    >>> found = variables_of("mpirun -n 4 --map-by node --bind-to core ./app", "openmpi")
-    >>> found.values[0], found.notices[1]
-    (('PRTE_MCA_rmaps_default_mapping_policy', 'node'), 'the command has to start 4 ranks (-n 4)')
-    """
+    """Return the variables that say what a printed command says; UnsupportedError if an option has none."""
     words, values, notices = shlex.split(command), [], [f"variables of {IN_WORDS[form].name}"]
     while ASSIGNMENT.fullmatch(words[0]):
         name, _, value = words.pop(0).partition("=")
@@ -108,11 +126,9 @@ def mapping_variables(
     mapping: Mapping, form: str, path: str, *, graph: CommGraph | None = None, force: bool = False,
     hosts: Sequence[str] | None = None, **options: Any,
 ) -> Variables:
-    """Write the file of a launch format, and return the variables that make a launcher read it.
-
-    Where variables can only say the host of every rank, ranks take the cores of a node in their order, and a
-    notice says what that costs. UnsupportedError where they cannot say that either.
-    """
+    """Write the file of a launch format, and return the variables that make a launcher read it."""
+    # Where variables can only say the host of every rank, ranks take the cores of a node in their order, and
+    # a notice says what that costs. UnsupportedError where they cannot say that either.
     name, path = table_of(form), os.path.abspath(path)
     given = {key: value for key, value in {"hosts": hosts, **options}.items() if value}
     chosen, notices = mapping, []

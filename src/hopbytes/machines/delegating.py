@@ -18,8 +18,7 @@ from hopbytes.machines.network_machine import NetworkMachine, repeated_counts, s
 from hopbytes.machines.node.job import JobInfo, same_host
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.machines.spec_fields import bad
-from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, shorten
 
 LATENCY = re.compile(r":lat=([^:@\s]*)", re.ASCII)
 NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.ASCII)
@@ -117,11 +116,7 @@ class TimedLinks(DelegatingMachine):
 
 
 def take_latency(text: str) -> tuple[str, float | None]:
-    """Take ``lat=`` out of the spec of a network.
-
-    >>> take_latency("torus:4x4:lat=1e-7:bw=10@5")
-    ('torus:4x4:bw=10@5', 1e-07)
-    """
+    """Take ``lat=`` out of the spec of a network."""
     found = LATENCY.findall(text)
     if not found:
         return text, None
@@ -184,9 +179,8 @@ class NestedMachine(DelegatingMachine):
 def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     """Put what `text` describes inside the nodes of a network, or inside the innermost units of a tree."""
     if not isinstance(outer, (NetworkMachine, NamedTree, Tree)):
-        raise UnsupportedError(
-            f"{shorten(outer.spec())} cannot have levels inside, expected a network like torus:4x4 or a tree"
-        )
+        found = f"{shorten(outer.spec())} cannot have levels inside"
+        raise UnsupportedError(f"{found}, expected a network like torus:4x4 or a tree")
     units = outer.n_cores if isinstance(outer, Tree) else int(outer.node_of_core()[-1]) + 1
     try:
         inside = parse(text)
@@ -223,8 +217,8 @@ def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMa
         inventory = replace(nodes.inventory, tree_of_node=tree_of_node)
         nodes = replace(nodes, inventory=inventory, hosts=known, job=None)
     if nodes.inventory.n_nodes != count:
-        what = f"{nodes.inventory.n_nodes} nodes inside, expected {count}, one for each outside"
-        raise FormatError("machine", None, f"{what} (or one for all)")
+        found = f"{nodes.inventory.n_nodes} nodes inside"
+        raise bad(f"{found}, expected {count}, one for each outside (or one for all)")
     # Several nodes always have a level `node`, perhaps with nothing inside.
     tree = nodes.tree
     return nodes, Tree((Level("node", MAX_DISTANCE), *tree.tiers[1:]), (count, *tree.children[1:]))
@@ -234,7 +228,7 @@ def _find(name: str, hosts: tuple[str, ...]) -> int:
     node = next((node for node, host in enumerate(hosts) if same_host(name, host)), None)
     if node is None:
         what = f"host {name!r} of the outer part is not among the {len(hosts)} inside, expected all of them"
-        raise FormatError("machine", None, f"{what} (slurm:FILE@hosts keeps some)")
+        raise bad(f"{what} (slurm:FILE@hosts keeps some)")
     return node
 
 
@@ -245,7 +239,7 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
     of threads belongs to those with the smaller set. O(PUs x GPUs).
     """
     if not tree.gpus:
-        raise FormatError("machine", None, f"{where[:60]} has no GPU, expected nodes with GPUs")
+        raise bad(f"{where[:60]} has no GPU, expected nodes with GPUs")
     known = partial(node_tree, host=tree.host, numa=tree.numa, where=where, notices=tree.notices)
     if not tree.pus_known:
         units = tuple(Part("gpu", gpu.index, (Part("pu", gpu.index),)) for gpu in tree.gpus)
@@ -267,7 +261,7 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
             first, end = (len(own) * i // len(alike) for i in (number, number + 1))
             if first == end:
                 what = f"{where[:60]}: GPU {gpu.index} has no core of its own, expected one for each GPU"
-                raise FormatError("machine", None, what)
+                raise bad(what)
             parts[gpu.index] = tuple(
                 Part("core", core, tuple(Part("pu", pu) for pu in cores[core])) for core in own[first:end]
             )

@@ -56,11 +56,9 @@ class TreeDistance:
         return self.costs[self.level_of_bit]
 
     def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
         return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
 
     def select(self, places: Int64) -> TreeDistance:
-        """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
             return self
         return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
@@ -89,25 +87,20 @@ class TableDistance:
 
     @property
     def largest(self) -> int:
-        """Largest distance between two places."""
         return int(self.table.max())
 
     def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
         return int(self.table[a, b])
 
     def select(self, places: Int64) -> TableDistance:
-        """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.table):
             return self
         return TableDistance(own(np.ascontiguousarray(self.table[np.ix_(places, places)])))
 
     def matrix(self) -> Int64:
-        """int64[k, k] of all distances."""
         return self.table
 
     def apart(self, a: Int64, b: Int64) -> Int64:
-        """Distances of pairs of places, broadcast against each other."""
         return self.table[a, b]
 
 
@@ -137,36 +130,36 @@ class NetworkDistance:
     def largest(self) -> int:
         """Largest distance between two places; on grids of more than 2048 nodes in use a bound of it."""
         if "largest" not in self._cache:
-            nodes = self._nodes()[0]
-            if len(nodes) <= NODES_COMPARED:
-                rows = (nodes[i : i + ROWS, None] for i in range(0, len(nodes), ROWS))
-                most = max(int(self.network.hops(some, nodes[None, :]).max()) for some in rows)
-            elif self.network.form.kind == "grid":
-                _, sizes, folds = self._grid()
-                most = int(np.minimum(sizes - 1, folds // 2).sum())
-            else:
-                most = int(self._hop_table().max())
             width = int(self.labels[0] ^ self.labels[-1]).bit_length()
             one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
-            between = max(self.least, most * self.per_hop)
-            self._cache["largest"] = int(self.inside_costs[width]) if one_node else between
+            most = int(self.inside_costs[width]) if one_node else max(self.least, self._most_apart())
+            self._cache["largest"] = most
         return int(self._cache["largest"])
 
+    def _most_apart(self) -> int:
+        nodes = self._nodes()[0]
+        if len(nodes) <= NODES_COMPARED:
+            rows = (nodes[i : i + ROWS, None] for i in range(0, len(nodes), ROWS))
+            most = max(int(self.network.hops(some, nodes[None, :]).max()) for some in rows)
+        elif self.network.form.kind == "grid":
+            _, sizes, folds = self._grid()
+            most = int(np.minimum(sizes - 1, folds // 2).sum())
+        else:
+            most = int(self._hop_table().max())
+        return most * self.per_hop
+
     def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
         width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
         if width <= self.inside_bits:
             return int(self.inside_costs[width])
         return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
 
     def select(self, places: Int64) -> Self:
-        """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
             return self
         return replace(self, labels=self.labels[places], endpoint=self.endpoint[places], _cache={})
 
     def matrix(self) -> Int64:
-        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
         places = np.arange(len(self.labels))
         return self.apart(places[:, None], places[None, :])
 
@@ -193,7 +186,6 @@ class NetworkDistance:
         return float(self._cache["tree_deviation"])
 
     def apart(self, a: Int64, b: Int64) -> Int64:
-        """Return the distances of pairs of places."""
         hops = self._hops(self.endpoint[a], self.endpoint[b])
         apart = np.maximum(hops * self.per_hop, self.least)
         widths = np.zeros(hops.shape, np.int64)
@@ -215,10 +207,7 @@ class NetworkDistance:
         return found
 
     def lowered(self) -> LoweredNetwork:
-        """Return arrays for kernels, built once. UnsupportedError for too many nodes on an irregular network.
-
-        O(k) on grids, else O(nodes^2) time and 2 x nodes^2 bytes for the nodes in use.
-        """
+        """Return arrays for kernels, built once; UnsupportedError for too many nodes without a grid."""
         if "lowered" not in self._cache:
             grid = self.network.form.kind == "grid"
             self._cache["lowered"] = self._on_grid() if grid else self._with_table()
@@ -247,11 +236,9 @@ class NetworkDistance:
         """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
-            raise UnsupportedError(
-                f"distances between {len(nodes)} nodes of an irregular network, expected at most "
-                f"{MAX_NODES_IN_TABLE}: allocate fewer nodes (`hosts`), or describe the network as torus:, "
-                "mesh: or fattree:"
-            )
+            what = f"distances between {len(nodes)} nodes of an irregular network"
+            less = "allocate fewer nodes (`hosts`), or describe the network as torus:, mesh: or fattree:"
+            raise UnsupportedError(f"{what}, expected at most {MAX_NODES_IN_TABLE}: {less}")
         hops, unrouted = hop_table(self.network.form, nodes)
         if unrouted:
             self.network.check_routed(nodes)
@@ -323,16 +310,10 @@ class RailDistance(NetworkDistance):
 
     units: RailUnits | None = None
 
-    @property
-    def largest(self) -> int:
-        if "largest" not in self._cache:
-            nodes = self._nodes()[0]
-            width = int(self.labels[0] ^ self.labels[-1]).bit_length()
-            most = max(self.least if len(nodes) > 1 else 0, int(self.inside_costs[: width + 1].max()))
-            for first in range(0, len(nodes), GPU_ROWS):
-                most = max(most, int(self._hops(nodes[first : first + GPU_ROWS, None], nodes[None, :]).max()))
-            self._cache["largest"] = most
-        return int(self._cache["largest"])
+    def _most_apart(self) -> int:
+        nodes = self._nodes()[0]
+        rows = (nodes[i : i + GPU_ROWS, None] for i in range(0, len(nodes), GPU_ROWS))
+        return max(int(self._hops(some, nodes[None, :]).max()) for some in rows)
 
     def _hops(self, a: Any, b: Any) -> Int64:
         assert self.units is not None
@@ -341,10 +322,9 @@ class RailDistance(NetworkDistance):
     def _hop_table(self) -> UInt16:
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
-            raise UnsupportedError(
-                f"distances between {len(nodes)} GPUs with rails, expected at most {MAX_NODES_IN_TABLE}: "
-                "use fewer hosts (`hosts`), or describe the machine by levels, like node:2048 gpu:8"
-            )
+            what = f"distances between {len(nodes)} GPUs with rails, expected at most {MAX_NODES_IN_TABLE}"
+            less = "use fewer hosts (`hosts`), or describe the machine by levels, like node:2048 gpu:8"
+            raise UnsupportedError(f"{what}: {less}")
         table = np.empty((len(nodes), len(nodes)), np.uint16)
         for first in range(0, len(nodes), GPU_ROWS):
             rows = slice(first, first + GPU_ROWS)

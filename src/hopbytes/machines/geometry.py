@@ -23,9 +23,6 @@ def hilbert_order(sizes: tuple[int, ...]) -> Int64:
 
     O(cells x dimensions x bits). Source: Skilling, "Programming the Hilbert curve", AIP Conference
     Proceedings 707 (2004).
-
-    >>> hilbert_order((2, 2)).tolist()
-    [0, 1, 3, 2]
     """
     cells = np.arange(int(np.prod(sizes, dtype=np.int64)))
     order = curve_order(np.stack(np.unravel_index(cells, sizes)).astype(np.int64), "hilbert", max(sizes))
@@ -38,10 +35,6 @@ def curve_order(points: Int64, curve: str, side: int | None = None) -> Int64:
 
     O(n x dimensions x bits + n log n). Gray order: Faloutsos, "Gray codes for partial match and range
     queries", IEEE TSE 14 (1988).
-
-    >>> square = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
-    >>> [curve_order(square, name).tolist() for name in ("gray", "morton", "snake")]
-    [[0, 1, 3, 2], [0, 1, 2, 3], [0, 1, 3, 2]]
     """
     if curve in ("row", "snake"):
         return _by_rows(points, to_and_fro=curve == "snake")
@@ -72,10 +65,7 @@ def _by_rows(points: Int64, to_and_fro: bool) -> Int64:
 
 
 def _hilbert_axes(axis: list[Int64], bits: int) -> Int64:
-    """Turn coordinates into the transposed index, in place but for the turn that is returned.
-
-    Undoes the rotations of every level, then decodes the Gray code.
-    """
+    """Turn coordinates into the transposed index, in place but for the turn that is returned."""
     for level in range(bits - 1, 0, -1):
         high = np.int64(1) << level
         low = high - 1
@@ -94,13 +84,7 @@ def _hilbert_axes(axis: list[Int64], bits: int) -> Int64:
 
 
 def coordinates_of(machine: Machine) -> Geometry | None:
-    """Return the coordinates of the nodes of a machine; None where its network gives none.
-
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> found = coordinates_of(parse_machine("dragonfly:2x2x1"))
-    >>> found.names, found.places.tolist()
-    (('group', 'switch'), [[0, 0, 1, 1], [0, 1, 0, 1]])
-    """
+    """Return the coordinates of the nodes of a machine; None where its network gives none."""
     network = machine.network()
     if network is None or network.geometry is None:
         return None
@@ -110,12 +94,7 @@ def coordinates_of(machine: Machine) -> Geometry | None:
 
 
 def geometry_of(machine: Machine) -> Geometry | None:
-    """Return the coordinates of the nodes; None for machines that are no torus, mesh or HyperX.
-
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> geometry_of(parse_machine("mesh:2x2")).places.tolist()
-    [[0, 0, 1, 1], [0, 1, 0, 1]]
-    """
+    """Return the coordinates of the nodes; None for machines that are no torus, mesh or HyperX."""
     found = coordinates_of(machine)
     return found if found is not None and found.sizes else None
 
@@ -131,9 +110,6 @@ def occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
 
     On a ring the interval begins after the longest empty stretch, the last of equals, so that a full ring
     begins at 0.
-
-    >>> occupied(np.array([0, 7, 1]), 8, wrapped=True)
-    (7, 3)
     """
     used = np.unique(places)
     if not wrapped:

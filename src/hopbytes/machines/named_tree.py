@@ -7,13 +7,13 @@ from dataclasses import field, replace
 
 from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError, unknown_name
+from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.switch_tree import SwitchTree
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.network_machine import Count, inside_spec, repeated_counts, starts_with_node
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
-from hopbytes.machines.spec_fields import FileSpec, bad, wanted_hosts
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.spec_fields import FileSpec, wanted_hosts
+from hopbytes.machines.tree import Tree, bad, check_levels
 
 #: Options of the specs of such files: hosts to keep, and distances of levels.
 TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
@@ -50,9 +50,7 @@ class NamedTree(ComposedMachine):
             switch.hosts = [host for host in switch.hosts if host in (chosen or ())]
         found = switches.leveled()
         defaults = _default_distances(found.levels)
-        for name in replaced:
-            if name not in defaults:
-                raise unknown_name("level", name, list(defaults))
+        check_levels(replaced, list(defaults))
         tiers = tuple(Level(name, replaced.get(name, distance)) for name, distance in defaults.items())
         counts: tuple[Count, ...] = tuple(
             count[0] if len(set(count)) == 1 else count for count in found.counts
@@ -87,10 +85,7 @@ class NamedTree(ComposedMachine):
         return replace(self, inside=inside)
 
     def with_distances(self, distances: Mapping[str, int]) -> NamedTree:
-        known = [level.name for level in self.tree.tiers]
-        for name in distances:
-            if name not in known:
-                raise unknown_name("level", name, known)
+        check_levels(distances, [level.name for level in self.tree.tiers])
         names = {level.name for level in self.outside.tiers}
         outside = self.outside.with_distances({key: d for key, d in distances.items() if key in names})
         inner = {key: d for key, d in distances.items() if key not in names}
@@ -102,15 +97,11 @@ def level_distances(kind: str, spec: FileSpec) -> dict[str, int]:
     """Return the distances of levels that a spec gives."""
     for key, value in spec.levels.items():
         if not (value.isascii() and value.isdigit() and len(value) <= 19):
-            raise FormatError("machine", None, f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
+            raise bad(f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
     return {key: int(value) for key, value in spec.levels.items()}
 
 
 def _default_distances(levels: tuple[str, ...]) -> dict[str, int]:
-    """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside.
-
-    >>> _default_distances(("switch2", "leaf", "node"))
-    {'switch2': 80, 'leaf': 60, 'node': 40}
-    """
+    """Return the distance of each level, outermost first: 40 for nodes, 20 more for each level outside."""
     last = len(levels) - 1
     return {name: DEFAULT_DISTANCE["node"] + SWITCH_STEP * (last - i) for i, name in enumerate(levels)}

@@ -31,10 +31,6 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
     """Return tails and heads of the links of nodes, up and down in turn, and the vertices of endpoints.
 
     Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
-
-    >>> tail, head, at = from_nodes(2, 1)
-    >>> tail.tolist(), head.tolist(), at.tolist()
-    ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
     """
     node = np.arange(nodes, dtype=np.int64)
     ends = np.stack([node, nodes + node // each], axis=1)
@@ -47,11 +43,7 @@ def name_node(node: int) -> str:
 
 
 def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
-    """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
-
-    >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
-    ['n2 -> r1', 'r1 -> n2']
-    """
+    """Return the name of a link of a node, numbered as :func:`from_nodes` has them."""
     ends = (name_node(link // 2), name_router(link // 2 // each))
     return " -> ".join(reversed(ends) if link % 2 else ends)
 
@@ -76,27 +68,6 @@ class CapacityClasses(NamedTuple):
     start: tuple[int, ...]
 
 
-def capacity_classes(capacity: Int64) -> CapacityClasses:
-    """Group links by capacity, int64[links]; O(links log links), links of capacity 0 are left out."""
-    if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
-        return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
-    order = np.argsort(capacity, kind="stable")
-    order = order[np.searchsorted(capacity[order], 1) :]
-    values, first = np.unique(capacity[order], return_index=True)
-    return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
-
-
-def link_prices(found: CapacityClasses, n_links: int) -> tuple[Int64 | None, int]:
-    """Return integers per link for searches, see :meth:`hopbytes.machines.network.Network.prices`."""
-    if len(found.values) < 2 or found.links is None:
-        return None, found.values[0] if found.values else 1
-    chosen = prices_of(found.values)
-    prices = np.zeros(n_links, np.int64)
-    prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
-    prices.setflags(write=False)
-    return prices, chosen[0] * found.values[0]
-
-
 def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
     """Return integers in the ratio of 1 / capacity, as small as they can be.
 
@@ -104,9 +75,6 @@ def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
     than 2**16. Rates that were rounded to whole bytes per second have multiples of 2**30 and more although
     they are as 6 to 11. So the smallest price of the slowest link is taken with which all ratios are
     right to 2**-24, or else the best one up to 2**16.
-
-    >>> prices_of([2, 3]), prices_of([6_818_181_818, 12_500_000_000])
-    ((3, 2), (11, 6))
     """
     divisor, multiple = gcd(*capacities), 1
     for value in capacities:
@@ -166,6 +134,18 @@ def spread_routes(
     return RouteForm("spread", numbers, distance_table(tail, head, rows, endpoints), first, head, split=True)
 
 
+def listed_routes(endpoints: int, sources: Int64, targets: Int64, lengths: Int64, links: Int64) -> RouteForm:
+    """Return given routes, one for each pair of a source and a target; their links follow each other."""
+    order = np.lexsort((targets, sources))
+    before = (np.cumsum(lengths) - lengths)[order]
+    lengths = lengths[order]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
+    first = np.searchsorted(sources[order], np.arange(endpoints + 1))
+    numbers = np.concatenate([[endpoints], first, starts]).astype(np.int64)
+    return RouteForm("listed", numbers, links.astype(np.int32), targets[order].astype(np.int32))
+
+
 @frozen(eq=False, owns=("capacity",))
 class Network:
     """Directed links between endpoints and switches, and the route of every flow.
@@ -180,7 +160,6 @@ class Network:
     #: int64[n_links]: What each directed link carries, in `unit`; 0 marks a number that no link has (the
     #: missing border links of a mesh), which no route ever takes
     capacity: Int64
-    unit: str  # unit of capacities, such as ``"Mbit/s"``, or ``"as given"``
     name_link: Callable[[int], str]  # from the number of a link to its name
     name_endpoint: Callable[[int], str] = str  # from the number of an endpoint to its name
     #: returns the :class:`Wiring`; None where only routes are known and not which links join
@@ -188,6 +167,7 @@ class Network:
     shortest: bool = True  # all routes are as long as `hops`. False for detours (Valiant).
     #: returns the :class:`Geometry` of the endpoints; None where they have no coordinates
     geometry: Callable[[], Geometry] | None = None
+    unit: str = "as given"  # of capacities, such as ``"bytes/s"``
 
     def __post_init__(self) -> None:
         if self.n_endpoints < 1:
@@ -196,11 +176,8 @@ class Network:
             raise FormatError("network", None, f"{len(self.capacity)} links, expected at most {MAX_LINKS}")
         if len(self.capacity) and int(self.capacity.min()) < 0:
             link = int(self.capacity.argmin())
-            raise FormatError(
-                "network",
-                None,
-                f"capacity {int(self.capacity[link])} of {self.name_link(link)}, expected an integer > 0",
-            )
+            what = f"capacity {int(self.capacity[link])} of {self.name_link(link)}"
+            raise FormatError("network", None, f"{what}, expected an integer > 0")
 
     @property
     def n_links(self) -> int:
@@ -251,6 +228,7 @@ class Network:
             raise IndexError(f"{found}, expected 0 to {self.n_endpoints - 1}")
         return np.ascontiguousarray(wide, dtype=np.int32).reshape(-1)
 
+    @computed_once(4)
     def prices(self) -> tuple[Int64 | None, int]:
         """Return what makes loads of links with different capacities comparable in integers, for searches.
 
@@ -259,11 +237,25 @@ class Network:
         beyond where capacities differ by a factor of more than 2**20. Mappings are
         judged by exact fractions all the same, see :func:`hopbytes.cost.objectives.link_sums.traffic`.
         """
-        return _prices(self)
+        found = self.capacity_classes()
+        if len(found.values) < 2 or found.links is None:
+            return None, found.values[0] if found.values else 1
+        chosen = prices_of(found.values)
+        prices = np.zeros(self.n_links, np.int64)
+        prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
+        prices.setflags(write=False)
+        return prices, chosen[0] * found.values[0]
 
+    @computed_once(4)
     def capacity_classes(self) -> CapacityClasses:
-        """Return the links grouped by capacity, those of capacity 0 left out."""
-        return _capacity_classes(self)
+        """Return the links grouped by capacity, those of capacity 0 left out; O(links log links)."""
+        capacity = self.capacity
+        if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
+            return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
+        order = np.argsort(capacity, kind="stable")
+        order = order[np.searchsorted(capacity[order], 1) :]
+        values, first = np.unique(capacity[order], return_index=True)
+        return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
 
     def describe(self) -> dict[str, Any]:
         """Return what there is: endpoints, switches, links, capacities, diameter, mean distance.
@@ -312,13 +304,3 @@ class Network:
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (`hosts`, `exclude`) or give a network on which they are linked"
         )
-
-
-@computed_once(4)
-def _capacity_classes(network: Network) -> CapacityClasses:
-    return capacity_classes(network.capacity)
-
-
-@computed_once(4)
-def _prices(network: Network) -> tuple[Int64 | None, int]:
-    return link_prices(_capacity_classes(network), network.n_links)

@@ -11,12 +11,12 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
-from hopbytes.machines.spec_fields import bad, wanted_hosts
-from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.spec_fields import wanted_hosts
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, check_levels, shorten
 from hopbytes.util.computed_once import computed_once
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
@@ -80,7 +80,6 @@ class NetworkMachine(ComposedMachine):
 
     @property
     def hop_distance(self) -> int:
-        """Distance per hop, resolved."""
         if self.per_hop is not None:
             return self.per_hop
         inside = self.levels_inside
@@ -96,20 +95,30 @@ class NetworkMachine(ComposedMachine):
         return self._replaced(self.hop_distance, self.levels_inside)
 
     @property
+    @computed_once(16)
     def topology(self) -> Tree:
-        return _whole_tree(self)
+        outside, counts = self.units_outside()
+        node, inside = Level("node", self.node_distance()), self.levels_inside
+        if inside is None:
+            return Tree((*outside, node), counts)
+        tiers = inside.tiers[starts_with_node(inside) :]
+        return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, self.n_nodes)))
 
     @property
     def node_level(self) -> int:
-        """Index of the level ``node``."""
         return len(self.units_outside()[0])
 
     def spec(self) -> str:
         text = f"{self.network_spec()}@{self.hop_distance}"
         return text if self.inside is None else f"{text} / {inside_spec(self.inside)}"
 
+    @computed_once(16)
     def distance(self) -> NetworkDistance | TreeDistance:
-        return _distance(self)
+        lowered, bits = distance_inside(self)
+        network, endpoints = self.network(), self.network_use.endpoint_of_core()
+        return NetworkDistance(
+            network, lowered.labels, lowered.bit_costs, bits, endpoints, self.hop_distance
+        )
 
     def split(self, cores: Int64) -> list[Int64]:
         node = self.node_of_core()[cores]
@@ -137,10 +146,7 @@ class NetworkMachine(ComposedMachine):
 
     def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
         inner = {name: distance for name, distance in distances.items() if name != "hop"}
-        names = [level.name for level in self.levels[self.node_level + 1 :]]
-        for name in inner:
-            if name not in names:
-                raise unknown_name("level", name, ["hop", *names])
+        check_levels(distances, ["hop", *(level.name for level in self.levels[self.node_level + 1 :])])
         inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
         return self._replaced(distances.get("hop", self.hop_distance), inside)
 
@@ -172,18 +178,15 @@ def check_nodes(machine: NetworkMachine) -> None:
     named = [level.name for level in inside.tiers]
     whole = starts_with_node(inside)
     if set(named[whole:]) & set(NODE_NAMES):
-        raise bad(
-            f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}, expected levels "
-            "of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)",
-        )
+        what = f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}"
+        wanted = "levels of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)"
+        raise bad(f"{what}, expected {wanted}")
     if whole and inside.children[0] != machine.n_nodes:
         raise bad(f"levels for {inside.children[0]} nodes, expected the {machine.n_nodes} of the network")
     outermost = inside.tiers[whole].distance
     if machine.hop_distance < outermost:
-        raise bad(
-            f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}, "
-            "expected distances that do not shrink outwards",
-        )
+        what = f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}"
+        raise bad(f"{what}, expected distances that do not shrink outwards")
 
 
 def starts_with_node(inside: Tree) -> bool:
@@ -209,24 +212,6 @@ def inside_spec(inside: Tree) -> str:
     """Return the spec of what is inside nodes, without the level that stands for all of them."""
     levels = inside.spec().split(" ")
     return " ".join(levels[1:] if starts_with_node(inside) else levels)
-
-
-@computed_once(16)
-def _whole_tree(machine: NetworkMachine) -> Tree:
-    outside, counts = machine.units_outside()
-    node, inside = Level("node", machine.node_distance()), machine.levels_inside
-    if inside is None:
-        return Tree((*outside, node), counts)
-    tiers = inside.tiers[starts_with_node(inside) :]
-    return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, machine.n_nodes)))
-
-
-@computed_once(16)
-def _distance(machine: NetworkMachine) -> NetworkDistance:
-    lowered, bits = distance_inside(machine)
-    endpoints = machine.network_use.endpoint_of_core()
-    network, per_hop = machine.network(), machine.hop_distance
-    return NetworkDistance(network, lowered.labels, lowered.bit_costs, bits, endpoints, per_hop)
 
 
 def distance_inside(machine: NetworkMachine) -> tuple[TreeDistance, int]:

@@ -12,11 +12,11 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, unknown_name
+from hopbytes.errors import FormatError
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.tree import Tree, bad, check_levels
 from hopbytes.text.hostlist import expand_hosts
 
 if TYPE_CHECKING:
@@ -90,21 +90,13 @@ class NodeMachine(ComposedMachine):
 def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, int]) -> dict[str, int]:
     """Name levels by the names they have in the tree; a merged kind means the level it became."""
     known = [tier.name for tier in tree.tiers]
-    found = {}
-    for name, distance in distances.items():
-        level = name if name in known else same_as.get(name, name)
-        if level not in known:
-            raise unknown_name("level", name, known)
-        found[level] = distance
+    found = {name if name in known else same_as.get(name, name): d for name, d in distances.items()}
+    check_levels(found, known)
     return found
 
 
 def cut_overrides(text: str) -> tuple[str, dict[str, int]]:
-    """Cut the distances off the end of a spec.
-
-    >>> cut_overrides("a.xml@n[1-2]:l3=3")
-    ('a.xml@n[1-2]', {'l3': 3})
-    """
+    """Cut the distances off the end of a spec."""
     body, *parts = text.split(":")
     kept = len(parts)
     while kept and OVERRIDE.fullmatch(parts[kept - 1]):
@@ -122,7 +114,7 @@ def file_and_hosts(kind: str, part: str) -> tuple[str, list[str]]:
     else:
         hosts = expand_hosts(names, "machine")
     if not path:
-        raise FormatError("machine", None, f"{kind}: without a file name, expected {kind}:FILE[@hosts]")
+        raise bad(f"{kind}: without a file name, expected {kind}:FILE[@hosts]")
     return path, hosts
 
 
@@ -138,7 +130,7 @@ def unlike_nodes(
         source, names = split(part)
         if len(parts) > 1 and not names:
             what = f"{kind}:{source[:60]} without hosts, expected @n[1-8] where there are several"
-            raise FormatError("machine", None, what)
+            raise bad(what)
         trees += [read(source)] * max(1, len(names))
         hosts += names
     check_names(hosts, "machine")

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from hopbytes.errors import FormatError, damaged
 from hopbytes.machines.base import GPU_NAMES, MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
-from hopbytes.machines.tree import MAX_LEVELS, WORDS, Tree, check_order, level_name, shorten
+from hopbytes.machines.tree import MAX_LEVELS, WORDS, Tree, bad, check_order, level_name, shorten
 from hopbytes.text.open_input import open_stream
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
@@ -75,12 +75,7 @@ def parse_machine(text: str) -> Machine:
 
 
 def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
-    """Build the tree of the papers' strings, innermost level first.
-
-    >>> from hopbytes.machines.spec import from_hierarchy
-    >>> from_hierarchy("4:2:3", "1:10:100").n_cores
-    24
-    """
+    """Build the tree of the papers' strings, innermost level first."""
     counts = _integers("`hierarchy`", hierarchy, 1)
     if distance is None:
         distances = [10**inner for inner in range(len(counts))]
@@ -123,11 +118,7 @@ def _kind_called(name: str) -> str:
 
 
 def _is_kind(name: str) -> bool:
-    """Return whether a name is a kind of machine and not a level.
-
-    The names of usual levels are not searched among what other packages install, which would delay every
-    small command; a kind that the program itself has registered under such a name is found.
-    """
+    """Return whether a name is a kind of machine and not a level."""
     kind = _kind_called(name)
     return machines.holds(kind) if name in WORDS else kind in machines
 
@@ -165,9 +156,9 @@ def _parse_tree(text: str) -> Machine:
     # Blanks separate levels, and are harmless inside a list of counts.
     tokens = re.sub(r"\[[^\[\]]*\]", lambda found: "".join(found[0].split()), text).split()
     if not tokens:
-        raise FormatError("machine", None, "an empty spec, expected levels like 'node:2@10 core:4@1'")
+        raise bad("an empty spec, expected levels like 'node:2@10 core:4@1'")
     if len(tokens) > MAX_LEVELS:
-        raise FormatError("machine", None, f"{len(tokens)} levels, expected at most {MAX_LEVELS}")
+        raise bad(f"{len(tokens)} levels, expected at most {MAX_LEVELS}")
     tiers, children = [], []
     marked = ["rails" in token.split(":")[2:] for token in tokens]
     given = ["@" in token for token in tokens]
@@ -181,7 +172,7 @@ def _parse_tree(text: str) -> Machine:
             # A comma before a name and a colon begins a level; those in lists stand between numbers.
             parted = re.sub(r"[,;]\s*(?=[A-Za-z_][A-Za-z0-9_-]*:)", " ", " ".join(tokens))
             if parted.split() != tokens:
-                raise FormatError("machine", None, f"levels are separated by blanks: {parted!r}") from None
+                raise bad(f"levels are separated by blanks: {parted!r}") from None
             raise (_with_kinds(token, error) if outside == 0 else error) from None
         tiers.append(level)
         children.append(count)
@@ -202,7 +193,7 @@ def _check_product(token: str) -> None:
     if name.lower() in ("dgx", "hgx"):
         hosts = count if count.isdigit() else "HOSTS"
         meant = f"rails:{hosts}x8 for hosts of 8 GPUs with a rail each, or nvidia:FILE (nvidia-smi topo -m)"
-        raise FormatError("machine", None, f"{shorten(name)} is not a machine kind, expected {meant}")
+        raise bad(f"{shorten(name)} is not a machine kind, expected {meant}")
 
 
 def _with_kinds(token: str, error: FormatError) -> FormatError:
@@ -224,16 +215,16 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
         return error
     else:
         hint = f"; {shorten(word)} is not a machine kind (known: {', '.join(known)})"
-    return FormatError("machine", None, error.what + hint)
+    return bad(error.what + hint)
 
 
 def _parse_level(token: str, default_distance: int) -> tuple[Level, Count]:
-    def bad(what: str) -> FormatError:
-        return FormatError("machine", None, f"{shorten(token)}{what}")
+    def wrong(what: str) -> FormatError:
+        return bad(f"{shorten(token)}{what}")
 
     name, *fields = token.split(":")
     if not fields:
-        raise bad(", expected NAME:COUNT[@DISTANCE] like core:4@1")
+        raise wrong(", expected NAME:COUNT[@DISTANCE] like core:4@1")
     count_text, at, distance_text = fields[0].partition("@")
     keys: dict[str, float] = {}
     capacity: tuple[int, ...] = ()
@@ -244,15 +235,15 @@ def _parse_level(token: str, default_distance: int) -> tuple[Level, Count]:
             capacity = sizes if isinstance(sizes, tuple) else (sizes,)
             continue
         if key not in LEVEL_KEYS or LEVEL_KEYS[key] in keys:
-            raise bad(f": {shorten(item)}, expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N, each once")
+            raise wrong(f": {shorten(item)}, expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N, each once")
         try:
             keys[LEVEL_KEYS[key]] = float(value)
         except ValueError:
-            raise bad(f": {shorten(item)}, expected a number") from None
+            raise wrong(f": {shorten(item)}, expected a number") from None
         if key == "over" and not 1 <= keys[LEVEL_KEYS[key]] <= MAX_CAPACITY:
-            raise bad(f": {shorten(item)}, expected a number from 1 to {MAX_CAPACITY}")
+            raise wrong(f": {shorten(item)}, expected a number from 1 to {MAX_CAPACITY}")
     if at and not INTEGER.fullmatch(distance_text):
-        raise bad(f": distance {shorten(distance_text)}, expected an integer from 0 to 2**62")
+        raise wrong(f": distance {shorten(distance_text)}, expected an integer from 0 to 2**62")
     level = Level(level_name(name), int(distance_text) if at else default_distance, **keys, capacity=capacity)
     return level, _parse_count(token, count_text)
 
@@ -263,7 +254,7 @@ def _parse_count(token: str, text: str) -> Count:
     for word in words:
         if not INTEGER.fullmatch(word) or int(word) < 1:
             what = f"count {shorten(word)}, expected an integer >= 1 or a list like [8,8,6]"
-            raise FormatError("machine", None, f"{shorten(token)}: {what}")
+            raise bad(f"{shorten(token)}: {what}")
     return tuple(map(int, words)) if listed else int(text)
 
 
@@ -288,14 +279,7 @@ def _with_rails(
     ``nvlink`` share NVLink. The distance of the level of hosts is that of GPUs on one rail of a pod; others
     are twice as far. Bandwidths of the levels of GPUs, hosts and pods are those of NVLink, adapters and links
     to spine switches.
-
-    >>> parse_machine("node:4@20 gpu:2@1:rails").distance().matrix()[0].tolist()
-    [0, 1, 20, 40, 20, 40, 20, 40]
     """
-
-    def bad(what: str) -> FormatError:
-        return FormatError("machine", None, what)
-
     names = [level.name for level in tiers]
     at = marked.index(True)
     if sum(marked) > 1 or names[at] not in GPU_NAMES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -9,7 +10,7 @@ from dataclasses import field
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, shorten
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 
 #: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
@@ -19,46 +20,65 @@ DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
 OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_name_map`"}
 
 
-def bad(what: str) -> FormatError:
-    """Return the error about a spec."""
-    return FormatError("machine", None, what)
+class NetworkSpec:
+    """What follows ``kind:`` in the spec of a network: sizes, ``key=value`` fields, the distance per hop."""
 
+    def __init__(self, kind: str, text: str, keys: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.per_hop: int | None = None
+        words: list[str] = []
+        for word in text.split(":"):
+            value, at, number = word.partition("@")
+            if at:
+                if self.per_hop is not None or not number.isdigit() or len(number) > 19:
+                    what = f"{shorten('@' + number)}, expected one integer >= 0"
+                    raise bad(f"{shorten(kind + ':' + text)}: {what}")
+                self.per_hop = int(number)
+            words.append(value)
+        self.head, self.found = words[0], dict[str, str]()
+        for word in words[1:]:
+            key, equals, value = word.partition("=")
+            if not equals or key not in keys or key in self.found:
+                what = f"{shorten(word)}, expected each at most once: {_examples(keys)}"
+                raise bad(f"{shorten(kind + ':' + text)}: {what}")
+            self.found[key] = value
 
-def network_fields(kind: str, text: str, keys: dict[str, str]) -> tuple[str, dict[str, str], int | None]:
-    """Take what follows ``kind:`` apart: what comes first, ``key=value`` fields, the distance per hop."""
-    per_hop: int | None = None
-    words, found = [], dict[str, str]()
-    for word in text.split(":"):
-        value, at, number = word.partition("@")
-        if at:
-            if per_hop is not None or not number.isdigit() or len(number) > 19:
-                raise bad(f"{shorten(kind + ':' + text)}: {shorten('@' + number)}, expected one integer >= 0")
-            per_hop = int(number)
-        words.append(value)
-    for word in words[1:]:
-        key, equals, value = word.partition("=")
-        if not equals or key not in keys or key in found:
-            what = f"{shorten(word)}, expected each at most once: {_examples(keys)}"
-            raise bad(f"{shorten(kind + ':' + text)}: {what}")
-        found[key] = value
-    return words[0], found, per_hop
+    def word(self, key: str, default: str) -> str:
+        return self.found.get(key, default)
+
+    def sizes(self, expected: str = "") -> tuple[int, ...]:
+        """Read ``17x8x24``, as many sizes as the example `expected` has; integers >= 1, not too large."""
+        sizes = []
+        for word in self.head.split("x"):
+            if not (word.isascii() and word.isdigit()) or len(word) > 9 or int(word) < 1:
+                what = f"{shorten(word)} in {shorten(self.head)}, expected integers >= 1 like 16x12x8"
+                raise bad(f"{self.kind}: {what}")
+            sizes.append(int(word))
+        if len(sizes) > 16 or math.prod(sizes) > MAX_CORES:
+            what = f"{shorten(self.head)}, expected at most 16 sizes and {MAX_CORES} in all"
+            raise bad(f"{self.kind}: {what}")
+        if expected and len(sizes) != expected.partition(" ")[0].count("x") + 1:
+            raise bad(f"{self.kind}: {shorten(self.head)}, expected {expected}")
+        return tuple(sizes)
+
+    def number(self, key: str, default: int, least: int = 1, most: int = MAX_DISTANCE) -> int:
+        return number_of(self.kind, key, self.found[key], least, most) if key in self.found else default
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """Read the integers of a field, as in ``1x3x2``; none without the field."""
+        words = self.found[key].split("x") if key in self.found else ()
+        return tuple(number_of(self.kind, key, word) for word in words)
+
+    def bandwidth(self, count: int, expected: str) -> tuple[int, ...]:
+        """Read ``bw=``: one capacity for all of `count` sorts of links, or one for each; 1 without it."""
+        widths = self.numbers("bw") or (1,)
+        if len(widths) not in (1, count):
+            raise bad(f"{self.kind}: bw={shorten(self.found['bw'])}, expected {expected}")
+        return widths * count if len(widths) == 1 else widths
 
 
 def _examples(keys: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={example}" for name, example in keys.items())
-
-
-def sizes_of(kind: str, text: str, most: int = MAX_CORES) -> tuple[int, ...]:
-    """Read ``17x8x24``: integers >= 1 whose product is at most `most`."""
-    sizes, product = [], 1
-    for word in text.split("x"):
-        if not (word.isascii() and word.isdigit()) or len(word) > 9 or int(word) < 1:
-            raise bad(f"{kind}: {shorten(word)} in {shorten(text)}, expected integers >= 1 like 16x12x8")
-        sizes.append(int(word))
-        product *= sizes[-1]
-    if len(sizes) > 16 or product > most:
-        raise bad(f"{kind}: {shorten(text)}, expected at most 16 sizes and {most} in all")
-    return tuple(sizes)
 
 
 def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DISTANCE) -> int:
@@ -74,25 +94,14 @@ def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DI
     return value
 
 
-def bandwidths_of(kind: str, text: str, count: int, expected: str) -> tuple[int, ...]:
-    """Read ``bw=``: one capacity for all of `count` sorts of links, or one for each."""
-    words = text.split("x")
-    if len(words) not in (1, count):
-        raise bad(f"{kind}: bw={shorten(text)}, expected {expected}")
-    widths = tuple(number_of(kind, "bw", word) for word in words)
-    return widths * count if len(widths) == 1 else widths
-
-
-def bandwidth_field(bandwidth: Sequence[int]) -> str:
-    """Write ``:bw=`` with the capacities, a single number where all are equal; nothing where all are 1."""
-    if set(bandwidth) == {1}:
-        return ""
-    return f":bw={bandwidth[0] if len(set(bandwidth)) == 1 else joined(bandwidth)}"
-
-
 def changed_fields(*fields: tuple[str, object, object]) -> str:
     """Write ``:key=value`` for each (key, value, default) whose value is not the default one."""
     return "".join(f":{key}={value}" for key, value, default in fields if value != default)
+
+
+def shortest(numbers: Sequence[int]) -> str:
+    """Write capacities, those that are all equal as a single number."""
+    return str(numbers[0]) if len(set(numbers)) == 1 else joined(numbers)
 
 
 def joined(numbers: Iterable[object]) -> str:
@@ -116,13 +125,7 @@ class FileSpec:
 
 
 def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
-    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, from the right: paths may hold colons.
-
-    >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
-    FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
-    >>> file_spec("ib", "a:b/c:tables=fe80:1/*", {"tables": "FILE"}).options
-    {'tables': 'fe80:1/*'}
-    """
+    """Take ``PATH[:key=value…][@hosts or @distance]`` apart, from the right: paths may hold colons."""
     options: dict[str, str] = {}
     per_hop: int | None = None
 
@@ -175,11 +178,7 @@ def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[
 
 
 def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:
-    """Put options about adapters into the spec of a fabric.
-
-    >>> with_options("ib:fabric / core:4", {"rails": "same", "adapters": None})
-    'ib:fabric:rails=same / core:4'
-    """
+    """Put options about adapters into the spec of a fabric."""
     given = {key: value for key, value in options.items() if value is not None}
     if not given:
         return spec

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, UInt64
 from hopbytes._frozen import frozen, own
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
@@ -48,9 +48,6 @@ def level_name(word: str) -> str:
     """Return the name of the level that a word means: a known name in any case, also in the plural.
 
     Unknown words are returned unchanged.
-
-    >>> level_name("Nodes"), level_name("L3"), level_name("switches"), level_name("Boxes")
-    ('node', 'l3', 'switch', 'Boxes')
     """
     return WORDS.get(word.lower(), word) if isinstance(word, str) else word
 
@@ -62,7 +59,7 @@ def check_order(names: Sequence[str], tokens: Sequence[str]) -> None:
         for _, outer in known[: known.index((inner, name))]:
             if _DEPTHS[name][1] < _DEPTHS[outer][0]:
                 what = f"{name} stands inside {outer}: levels are written outermost first"
-                raise FormatError("machine", None, f"{what}, '{_ordered(names, tokens)}'")
+                raise bad(f"{what}, '{_ordered(names, tokens)}'")
 
 
 def _ordered(names: Sequence[str], tokens: Sequence[str]) -> str:
@@ -82,13 +79,7 @@ def one_host(levels: Sequence[Level], cores: int) -> str | None:
 
 
 def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
-    """Sentences about a tree that was probably meant to have nodes: its names are not those of a host.
-
-    >>> nodes_missing([Level("package", 3), Level("core", 1)], 8)
-    ()
-    >>> nodes_missing([Level("blade", 9), Level("core", 1)], 8)
-    ('no level is called node, host or server: the machine is taken as ONE host with all 8 cores',)
-    """
+    """Sentences about a tree that was probably meant to have nodes: its names are not those of a host."""
     notice = one_host(levels, cores)
     names = [level.name for level in levels]
     unknown = [name for name in names if name not in WORDS and not _NUMBERED.fullmatch(name)]
@@ -99,7 +90,6 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
 
 
 def _near(name: str) -> list[str]:
-    """Return the name of nodes that is spelled most like `name`, if one is near."""
     import difflib
 
     return difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)
@@ -142,20 +132,18 @@ class Tree(Machine):
 
     def __post_init__(self) -> None:
         if not self.tiers or len(self.tiers) != len(self.children):
-            raise _bad("a tree without levels, expected at least one like core:4")
+            raise bad("a tree without levels, expected at least one like core:4")
         if len(self.tiers) > MAX_LEVELS:
-            raise _bad(f"{len(self.tiers)} levels, expected at most {MAX_LEVELS}")
+            raise bad(f"{len(self.tiers)} levels, expected at most {MAX_LEVELS}")
         names = [level.name for level in self.tiers]
         for level in self.tiers:
             _check_level(level)
             if names.count(level.name) > 1:
-                raise _bad(f"level {level.name!r} twice, expected distinct names")
+                raise bad(f"level {level.name!r} twice, expected distinct names")
         for outer, inner in zip(self.tiers, self.tiers[1:], strict=False):
             if outer.distance < inner.distance:
-                raise _bad(
-                    f"distance {outer.distance} of {outer.name} is below {inner.distance} of {inner.name}, "
-                    "expected distances that do not shrink outwards"
-                )
+                what = f"distance {outer.distance} of {outer.name} is below {inner.distance} of {inner.name}"
+                raise bad(f"{what}, expected distances that do not shrink outwards")
         self._check_counts()
 
     def _check_counts(self) -> None:
@@ -163,19 +151,18 @@ class Tree(Machine):
         for level, count in zip(self.tiers, self.children, strict=True):
             counts = count if isinstance(count, tuple) else (count,)
             if min(counts, default=0) < 1:
-                raise _bad(f"{level.name}:{min(counts, default=0)}, expected a count >= 1")
+                raise bad(f"{level.name}:{min(counts, default=0)}, expected a count >= 1")
             if isinstance(count, tuple) and len(count) != outer:
                 units = f"{outer} unit{'s' * (outer > 1)} outside it"
                 hint = f": {len(count)} unequal nodes are 'node:{len(count)} core:[…]'" if outer == 1 else ""
-                raise _bad(
-                    f"{level.name} lists {len(count)} counts, expected one for each of the {units}{hint}"
-                )
+                what = f"{level.name} lists {len(count)} counts"
+                raise bad(f"{what}, expected one for each of the {units}{hint}")
             outer = sum(count) if isinstance(count, tuple) else outer * count
             bits += (max(counts) - 1).bit_length()
             if outer > MAX_CORES:
-                raise _bad(f"more than {MAX_CORES} units at level {level.name}, the most supported")
+                raise bad(f"more than {MAX_CORES} units at level {level.name}, the most supported")
         if bits > 64:
-            raise _bad(f"{bits} bits of label, expected at most 64: use fewer levels")
+            raise bad(f"{bits} bits of label, expected at most 64: use fewer levels")
 
     @property
     def n_cores(self) -> int:
@@ -205,30 +192,32 @@ class Tree(Machine):
             units = np.repeat(units, _counts(self, inner, len(units)))
         return units
 
+    @computed_once(16)
     def distance(self) -> TreeDistance:
-        return _lower(self)
+        labels = np.zeros(1, np.uint64)
+        widths = []
+        for level in range(len(self.tiers)):
+            counts = _counts(self, level, len(labels))
+            width = int(counts.max() - 1).bit_length()
+            firsts = np.repeat(np.cumsum(counts) - counts, counts)
+            child = np.arange(len(firsts), dtype=np.int64) - firsts  # number within its parent
+            labels = (np.repeat(labels, counts) << np.uint64(width)) | child.astype(np.uint64)
+            widths.append(width)
+        return _of_labels(self, labels, widths)
 
     def distance_of(self, cores: Int64) -> TreeDistance:
         counts = self.regular
         if len(cores) == self.n_cores or counts is None:
             return self.distance().select(cores)
         labels, rest, bit = np.zeros(len(cores), np.uint64), cores, 0
-        level_of_bit = np.zeros(65, np.uint8)
-        for number, count in enumerate(reversed(counts), start=1):
+        for count in reversed(counts):
             rest, child = np.divmod(rest, count)
             labels |= child.astype(np.uint64) << np.uint64(bit)
-            width = (count - 1).bit_length()
-            level_of_bit[bit + 1 : bit + width + 1] = number
-            bit += width
-        level_of_bit[bit + 1 :] = len(self.tiers)
-        costs = np.array([0] + [level.distance for level in reversed(self.tiers)], np.int64)
-        return TreeDistance(own(labels), own(level_of_bit), own(costs))
+            bit += (count - 1).bit_length()
+        return _of_labels(self, labels, [(count - 1).bit_length() for count in counts])
 
     def with_distances(self, distances: Mapping[str, int]) -> Tree:
-        names = [level.name for level in self.tiers]
-        for name in distances:
-            if name not in names:
-                raise unknown_name("level", name, names)
+        check_levels(distances, [level.name for level in self.tiers])
         tiers = (replace(level, distance=distances.get(level.name, level.distance)) for level in self.tiers)
         return Tree(tuple(tiers), self.children)
 
@@ -261,24 +250,32 @@ class Tree(Machine):
         return found or [np.zeros(len(labels), np.int32)]
 
 
-def _bad(what: str) -> FormatError:
+def check_levels(names: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse names of levels that a machine does not have."""
+    for name in names:
+        if name not in known:
+            raise unknown_name("level", name, known)
+
+
+def bad(what: str) -> FormatError:
+    """Return the error about a spec."""
     return FormatError("machine", None, what)
 
 
 def _check_level(level: Level) -> None:
     if not LEVEL_NAME.fullmatch(level.name):
-        raise _bad(f"level name {shorten(level.name)}, expected letters, digits, _ and -, at most 63 of them")
+        raise bad(f"level name {shorten(level.name)}, expected letters, digits, _ and -, at most 63 of them")
     if not 0 <= level.distance <= MAX_DISTANCE:
-        raise _bad(f"distance {level.distance} of {level.name}, expected an integer from 0 to 2**62")
+        raise bad(f"distance {level.distance} of {level.name}, expected an integer from 0 to 2**62")
     if level.bandwidth is not None and not 0 < level.bandwidth < math.inf:
-        raise _bad(f"bw={level.bandwidth} of {level.name}, expected bytes per second > 0")
+        raise bad(f"bw={level.bandwidth} of {level.name}, expected bytes per second > 0")
     if level.latency is not None and not 0 <= level.latency < math.inf:
-        raise _bad(f"lat={level.latency} of {level.name}, expected seconds >= 0")
+        raise bad(f"lat={level.latency} of {level.name}, expected seconds >= 0")
     if level.oversubscription is not None and not 1 <= level.oversubscription <= MAX_CAPACITY:
         over = f"over={level.oversubscription} of {level.name}"
-        raise _bad(f"{over}, expected a number from 1 to {MAX_CAPACITY}")
+        raise bad(f"{over}, expected a number from 1 to {MAX_CAPACITY}")
     if any(not 1 <= size <= MAX_CAPACITY for size in level.capacity):
-        raise _bad(f"cap={level.capacity} of {level.name}, expected integers from 1 to {MAX_CAPACITY}")
+        raise bad(f"cap={level.capacity} of {level.name}, expected integers from 1 to {MAX_CAPACITY}")
 
 
 def shorten(text: str) -> str:
@@ -320,23 +317,13 @@ def _counts(tree: Tree, level: int, outer: int) -> Int64:
     return np.full(outer, count, np.int64) if isinstance(count, int) else np.asarray(count, np.int64)
 
 
-@computed_once(16)
-def _lower(tree: Tree) -> TreeDistance:
-    labels = np.zeros(1, np.uint64)
-    depth = len(tree.tiers)
-    widths = []
-    for level in range(depth):
-        counts = _counts(tree, level, len(labels))
-        width = int(counts.max() - 1).bit_length()
-        firsts = np.repeat(np.cumsum(counts) - counts, counts)
-        child = np.arange(len(firsts), dtype=np.int64) - firsts  # number within its parent
-        labels = (np.repeat(labels, counts) << np.uint64(width)) | child.astype(np.uint64)
-        widths.append(width)
-    level_of_bit = np.zeros(65, np.uint8)
+def _of_labels(tree: Tree, labels: UInt64, widths: Sequence[int]) -> TreeDistance:
+    """Return distances by labels; `widths` are the bits of every level in them, outermost first."""
+    level_of_bit = np.full(65, len(widths), np.uint8)
+    level_of_bit[0] = 0
     bit = 0
     for number, width in enumerate(reversed(widths), start=1):  # 1 = innermost
         level_of_bit[bit + 1 : bit + width + 1] = number
         bit += width
-    level_of_bit[bit + 1 :] = depth
     costs = np.array([0] + [level.distance for level in reversed(tree.tiers)], np.int64)
     return TreeDistance(own(labels), own(level_of_bit), own(costs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
@@ -14,11 +15,7 @@ from hopbytes.errors import ScaleError, UnsupportedError
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
-    """Return the exact sum of values per group.
-
-    >>> group_sums(np.array([0, 2, 0], np.int32), np.array([2**60, 5, 1]), 3).tolist()
-    [1152921504606846977, 0, 5]
-    """
+    """Return the exact sum of values per group."""
     group = np.ascontiguousarray(group, np.int32)
     if len(group) and not 0 <= int(group.min()) <= int(group.max()) < count:
         raise IndexError(f"groups {group.min()} to {group.max()}, expected 0 to {count - 1}")
@@ -35,11 +32,7 @@ MAX_TOTAL_LOAD = 2**62
 
 
 def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
-    """Return the imbalance as the decimal fraction that was written: 0.03 is 3/100, not a binary fraction.
-
-    >>> exact_imbalance(0.03), exact_imbalance("3%"), exact_imbalance("300%")
-    (Fraction(3, 100), Fraction(3, 100), Fraction(3, 1))
-    """
+    """Return the imbalance as the decimal fraction that was written: 0.03 is 3/100, not a binary fraction."""
     if isinstance(imbalance, Fraction) and imbalance >= 0:
         return imbalance
     text = str(imbalance).strip()
@@ -84,17 +77,6 @@ def load_bound(
     each, and L is computed from the rest.
     Unequal PEs get caps in proportion to their capacity. With `ceil` L is ``ceil((1 + imbalance) c / k)`` for
     loads as they are given, as in SharedMap, KaHIP and Mt-KaHyPar.
-
-    >>> load_bound(None, 65, np.ones(4, np.int64), Fraction(3, 100)).caps
-    array([17, 17, 17, 17])
-    >>> load_bound(None, 64, np.ones(4, np.int64), Fraction(3, 100), ceil=True).caps
-    array([17, 17, 17, 17])
-    >>> bound = load_bound(np.array([100, 1, 1, 1, 1]), 5, np.ones(3, np.int64), Fraction(3, 100))
-    >>> bound.caps, bound.loads
-    (array([2, 2, 2]), array([2, 1, 1, 1, 1]))
-    >>> bound = load_bound(np.array([14, 7, 7]), 3, np.ones(3, np.int64), Fraction(3, 100))
-    >>> bound.caps, bound.loads, bound.unit
-    (array([1, 1, 1]), array([1, 1, 1]), 7)
     """
     if loads is None or len(loads) == 0 or int(loads.max()) == 0 or int(loads.min()) == int(loads.max()) == 1:
         return LoadBound(None, _caps(n, capacity, imbalance, ceil=ceil))
@@ -113,6 +95,23 @@ def load_bound(
     if len(heavy):
         loads = np.minimum(loads, int(caps.max()))
     return LoadBound(loads, caps, len(heavy), unit)
+
+
+def shares_in_order(loads: Int64 | None, n: int, sizes: list[int]) -> Int64:
+    """Return int64[k], how many of n tasks with these `loads`, in order, each PE gets.
+
+    The part of a PE in the whole load is proportional to its size. A task is on the PE in whose part its
+    middle lies. Middles ascend, so that the tasks of a PE follow one another, and only the ends of parts are
+    searched for.
+    """
+    total, whole = n if loads is None else int(loads.sum()), sum(sizes)
+    ends = np.array([total * below // whole for below in accumulate(sizes)], np.int64)
+    if loads is None:  # the middle of task i is i
+        firsts = np.minimum(ends, n)
+    else:
+        firsts = np.searchsorted(np.cumsum(loads) - loads + loads // 2, ends)
+    firsts[-1] = n
+    return np.diff(firsts, prepend=0)
 
 
 def common_divisor(loads: Int64) -> int:
@@ -186,14 +185,6 @@ def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int)
     levels that are still to be cut: with S the sum of leaf caps below, c the load and d levels left,
     a child with share b of B gets ``(S / c) ** (1 / d) * c * b / B``, rounded down, at most what its
     leaves hold, and never below its even part ``ceil(c * b / B)``.
-
-    O(children) plus one integer root for each distinct child. After the adaptive imbalance of
-    SharedMap (Schulz and Woydt, 2025) with integer leaf caps in place of real ones.
-
-    800 unit tasks on 2 x 4 PEs of at most 110 each: at most 419 go to either half.
-
-    >>> child_bounds(800, np.array([4, 4]), np.array([440, 440]), levels_left=2)
-    array([419, 419])
     """
     if load == 0:
         return leaf_bounds.astype(np.int64)
@@ -218,9 +209,6 @@ def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
     Put each task on the first PE that has room for it. If a task of load s fits nowhere, every PE holds at
     least its cap - s + 1, so that all of it makes more than the caps together less (p - 1) (s - 1). The
     same holds for every split on the way: what is sure for a child is sure for its children together.
-
-    >>> sure_loads(np.array([4, 4]), np.array([440, 440]), 1), sure_loads(np.array([4]), np.array([440]), 11)
-    (array([440, 440]), array([410]))
     """
     if heaviest <= 1:
         return leaf_bounds.astype(np.int64)
@@ -229,11 +217,7 @@ def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
 
 
 def integer_root(value: int, degree: int) -> int:
-    """Return the largest r with ``r ** degree <= value``, for integers >= 0 of any size.
-
-    >>> integer_root(176_000, 2), integer_root(26, 3), integer_root(27, 3)
-    (419, 2, 3)
-    """
+    """Return the largest r with ``r ** degree <= value``, for integers >= 0 of any size."""
     if degree == 1 or value < 2:
         return value
     if degree == 2:

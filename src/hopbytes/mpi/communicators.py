@@ -126,9 +126,6 @@ def checked_rows(
     size: int, sources: Sequence[int], degrees: Sequence[int], destinations: Sequence[int], weights: Any
 ) -> tuple[list[list[tuple[int, int]]], str]:
     """Return for each rank the (destination, bytes) of its arcs, and the first fault in the arguments, or "".
-
-    >>> checked_rows(3, [0, 2], [1, 2], [1, 0, 1], None)
-    ([[(1, 1)], [], [(0, 1), (1, 1)]], '')
     """
     rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     try:
@@ -194,9 +191,6 @@ def grid_neighbours(
     """Return the neighbours of a rank in a grid, the last dimension running fastest.
 
     Their values are the weights of the dimensions, by default 1 each.
-
-    >>> grid_neighbours(0, (2, 3), (False, True))
-    {3: 1, 1: 1, 2: 1}
     """
     coordinates = [int(number) for number in np.unravel_index(rank, tuple(dims))]
     neighbours: dict[int, int] = {}
@@ -263,10 +257,7 @@ def neighbours_sends(mine: Neighbours) -> dict[int, int]:
 def checked_neighbours(
     sources: Sequence[int], destinations: Sequence[int], source_weights: Any, destination_weights: Any
 ) -> tuple[Neighbours, str]:
-    """Return the neighbours that a rank specified, and a description of the first fault in them, or "".
-
-    The constants ``MPI.UNWEIGHTED`` and ``MPI.WEIGHTS_EMPTY`` are accepted as weights.
-    """
+    """Return the neighbours that a rank specified, and a description of the first fault in them, or ""."""
     try:
         ends = [[index(rank) for rank in ranks] for ranks in (sources, destinations)]
     except TypeError:
@@ -286,12 +277,14 @@ def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
     if given is None:
         return None, ""
     if isinstance(given, int):
-        from mpi4py import MPI  # its import initializes MPI, which only a program with a communicator has done
+        # This import initializes MPI, which a program with such constants has done.
+        from mpi4py import MPI
 
         if given == MPI.UNWEIGHTED:
             return None, ""
         if given == MPI.WEIGHTS_EMPTY:
-            return [], f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers" if count else ""
+            fault = f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers"
+            return [], fault if count else ""
     try:
         listed = [index(weight) for weight in given]
     except TypeError:
@@ -341,11 +334,7 @@ def best_dims(
 
 
 def face_cells(dims: Sequence[int], extents: Sequence[int]) -> list[int]:
-    """Return for each dimension the cells of the face between two ranks, at least 1, rounded down.
-
-    >>> face_cells((4, 2), (100, 60))
-    [30, 25]
-    """
+    """Return for each dimension the cells of the face between two ranks, at least 1, rounded down."""
     if len(dims) != len(extents):
         raise FormatError("create_cart", None, f"{len(extents)} extents, expected {len(dims)}")
     sides = [max(1, size // count) for count, size in zip(dims, extents, strict=True)]

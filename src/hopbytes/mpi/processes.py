@@ -20,6 +20,7 @@ from hopbytes.machines.base import Level
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 Sends: TypeAlias = "Dictionary[int, int] | Sequence[int]"
@@ -76,10 +77,7 @@ def _lowest(cpus: tuple[int, ...], text: str) -> int:
 
 
 def from_rank_0(comm: Comm, given: Any, work: Callable[[list[Any]], Sequence[Any]], name: str) -> Any:
-    """Return the answer for this process that `work` finds on rank 0 from what all give; collective.
-
-    An error of `work` is raised on all processes: they would wait for their answers otherwise.
-    """
+    """Return the answer for this process that `work` finds on rank 0 from what all give; collective."""
     gathered = comm.gather(given, root=0)
     answers: list[Any] | None = None
     if gathered is not None:
@@ -132,27 +130,27 @@ def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
 
 def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
     """Return the PEs of a given machine on which processes run, and the process on each of them."""
+    pe = pe_of_processes(where, spots, by=mapping_seen)
+    order = np.argsort(pe, kind="stable")
+    return where.select(pe[order]), order.astype(np.int64)
+
+
+def pe_of_processes(where: Allocation, spots: Sequence[Spot], *, by: Callable[..., Mapping]) -> Int64:
+    """Return int64[processes], the PE of each, which `by` finds from hosts and CPUs; no two have the same."""
     seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
-    pe = mapping_seen(where, seen, "machine").pe.astype(np.int64)
+    pe = by(where, seen, "machine").pe.astype(np.int64)
     order = np.argsort(pe, kind="stable")
     same = np.flatnonzero(np.diff(pe[order]) == 0)
     if len(same):
-        first, second = int(order[same[0]]), int(order[same[0] + 1])
+        first, second = order[same[0] : same[0] + 2].tolist()
         raise InfeasibleError(f"ranks {first} and {second} run on one slot, expected one process per slot")
-    return where.select(pe[order]), order.astype(np.int64)
+    return pe
 
 
 def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
     """Return the bytes by rank, and a description of the first fault in them, or "".
 
     A fault is returned as text, since it must be sent to all processes.
-
-    >>> checked_sends([0, 8], 0, 2)
-    ({1: 8}, '')
-    >>> checked_sends([0, 8], 0, 3)
-    ({}, 'rank 0 gives 2 numbers of bytes, expected 3, one for each rank')
-    >>> checked_sends({1: 2.5}, 0, 3)
-    ({}, 'rank 0 sends 2.5 bytes to rank 1, expected a whole number')
     """
     try:
         items: Iterable[tuple[Any, Any]]

@@ -25,7 +25,9 @@ MAX_VOLUME = 2**63 - 1
 
 patterns: Registry[type[Pattern]] = Registry(
     "pattern", "hopbytes.patterns",
-    modules=dict.fromkeys(("alltoall", "butterfly", "transpose"), "hopbytes.patterns.exchanges"),
+    modules=dict.fromkeys(
+        ("alltoall", "butterfly", "hierarchical", "stencil", "transpose"), "hopbytes.patterns.exchanges"
+    ),
 )
 
 
@@ -59,13 +61,7 @@ class Pattern(ABC):
 
 
 def is_pattern_spec(text: str) -> bool:
-    """Tell whether a text is a spec: the name of a generator, a colon, and possibly parameters.
-
-    Examples
-    --------
-    >>> is_pattern_spec("stencil:4x4"), is_pattern_spec("stencil.csv")
-    (True, False)
-    """
+    """Tell whether a text is a spec: the name of a generator, a colon, and possibly parameters."""
     name, colon, _ = text.partition(":")
     return bool(colon) and _known_name(name) in patterns
 
@@ -81,29 +77,8 @@ def _small_key(item: str) -> str:
 
 
 def pattern(spec: str) -> CommGraph:
-    """Return the pattern that a spec describes.
-
-    Parameters
-    ----------
-    spec : str
-        ``name:value:key=value,key=value``; items are separated by colons or commas. Only the first item may
-        omit its key. Names and keys may be written in capitals.
-
-    Returns
-    -------
-    CommGraph
-        Volumes in bytes and message counts per arc; ``meta`` holds the complete spec.
-
-    Raises
-    ------
-    UnsupportedError
-        The name or a parameter is unknown, or a value is invalid.
-
-    Examples
-    --------
-    >>> pattern("stencil:4x4:periodic=xy:bytes=8").total_volume
-    512
-    """
+    """Return the pattern of a spec ``name:value:key=value,key=value``: bytes and messages of every arc."""
+    # Only the first item may omit its key, capitals count as small letters, and ``meta`` has the whole spec.
     name, _, rest = spec.partition(":")
     name = _known_name(name)
     kind = patterns[name]
@@ -184,16 +159,7 @@ def invalid_parameter(thing: Pattern, what: str) -> UnsupportedError:
 
 
 def recorded_hosts(graph: CommGraph) -> list[str] | None:
-    """Return the host of every task in the recorded run, or None if the pattern does not contain it.
-
-    >>> import hopbytes as hb
-    >>> from hopbytes.patterns.base import recorded_hosts
-    >>> graph = hb.CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"hosts": ["n1", "n2"]}})
-    >>> recorded_hosts(graph)
-    ['n1', 'n2']
-    >>> recorded_hosts(hb.CommGraph.from_edges([0], [1], n=2)) is None
-    True
-    """
+    """Return the host of every task in the recorded run, or None if the pattern does not contain it."""
     facts: Any = graph.meta.get("recorded")
     for hosts in (facts.get("hosts") if isinstance(facts, dict) else None, graph.meta.get("hosts")):
         if isinstance(hosts, (list, tuple)) and len(hosts) == graph.n and all(

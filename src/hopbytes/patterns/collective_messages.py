@@ -34,15 +34,10 @@ def check_model(model: str) -> str:
 def expand(
     kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1
 ) -> Iterator[Message]:
-    """Yield the messages of one collective call, or of several calls with the same members and root.
-
-    Every model is linear in the volumes, so calls of the same kind may be summed first. O(p) messages for
-    ring and binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to
-    the next member (reduce-scatter, then allgather), rounded up.
-
-    >>> [tuple(m) for m in expand("bcast", "ring", [8, 8, 8], root=1)]
-    [(1, 2, 8, 1), (2, 0, 8, 1)]
-    """
+    """Yield the messages of one collective call, or of several calls with the same members and root."""
+    # Every model is linear in the volumes, so calls of the same kind may be summed first. O(p) messages for
+    # ring and binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to
+    # the next member (reduce-scatter, then allgather), rounded up.
     check_model(model)
     size = len(volumes)
     if model == "ignore" or size < 2:
@@ -55,16 +50,11 @@ def expand(
 def expand_between(
     kind: str, model: str, volumes: Sequence[int], first: int, root: int = 0, calls: int = 1
 ) -> Iterator[Message]:
-    """Yield the messages of a collective call between two groups (an intercommunicator).
-
-    ``pairs`` sends directly between the groups, O(p²) messages. In ``ring`` and ``binomial`` each group
-    collects its data at its first member, the first members exchange it, and each first member distributes
-    it in its group by the same model, O(p). Rooted calls use one direction only; gather, scatter and
-    all-to-all send directly.
-
-    >>> [tuple(m) for m in expand_between("bcast", "binomial", [8, 8, 8], 1, root=0)]
-    [(0, 1, 8, 1), (1, 2, 8, 1)]
-    """
+    """Yield the messages of a collective call between two groups (an intercommunicator)."""
+    # ``pairs`` sends directly between the groups, O(p²) messages. In ``ring`` and ``binomial`` each group
+    # collects its data at its first member, the first members exchange it, and each first member distributes
+    # it in its group by the same model, O(p). Rooted calls use one direction only; gather, scatter and
+    # all-to-all send directly.
     check_model(model)
     groups = range(first), range(first, len(volumes))
     if model == "ignore" or not first or first >= len(volumes):
@@ -164,10 +154,8 @@ def _ring(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple
 
 
 def _tree(size: int, root: int) -> Iterator[tuple[int, int, range]]:
-    """Yield (parent, child, relative ranks in the child's subtree) of a binomial tree.
-
-    The parent of relative rank r is r without its lowest set bit b; its subtree holds r to r + b - 1.
-    """
+    """Yield (parent, child, relative ranks in the child's subtree) of a binomial tree."""
+    # The parent of relative rank r is r without its lowest set bit b; its subtree holds r to r + b - 1.
     for child in range(1, size):
         low = child & -child
         below = range(child, min(child + low, size))

@@ -21,11 +21,7 @@ PAIRWISE = 3000
 
 
 def rounds(kind: str, volumes: Sequence[int], root: int = 0) -> list[Round]:
-    """Return the rounds of a call; `volumes` are the bytes that each member contributes or receives.
-
-    >>> rounds("bcast", [8, 8, 8, 8])
-    [[(0, 1, 8)], [(0, 2, 8), (1, 3, 8)]]
-    """
+    """Return the rounds of a call; `volumes` are the bytes that each member contributes or receives."""
     return [each for each in _KINDS[kind](list(volumes), root) if each] if len(volumes) > 1 else []
 
 
@@ -68,7 +64,6 @@ def _scatter(volumes: list[int], root: int) -> Iterator[Round]:
 
 
 def _part(volumes: list[int], first: int, count: int) -> int:
-    """Return the bytes of `count` members from `first`."""
     return sum(volumes[(first + i) % len(volumes)] for i in range(count))
 
 

@@ -54,11 +54,6 @@ class MachineLearning(Pattern):
       tasks with the same experts.
 
     The groups and the default order are those of Megatron-LM (Narayanan et al., SC 2021). O(arcs).
-
-    >>> from hopbytes.patterns.base import pattern
-    >>> graph = pattern("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")
-    >>> graph.targets.tolist(), graph.volumes.tolist()
-    ([1, 2, 0, 3, 0, 3, 1, 2], [256, 768, 256, 768, 768, 256, 768, 256])
     """
 
     sizes: ClassVar[tuple[str, ...]] = ("tp", "cp", "pp", "dp")
@@ -205,14 +200,12 @@ class MachineLearning(Pattern):
         return self._data_parallel(groups, attention * numbers // self.tp) + own
 
     def _data_parallel(self, groups: Int64, volume: int) -> list[Arcs]:
-        """Return the arcs of one step for `volume` bytes of parameters per task, groups int64[g, size].
-
-        Stage 0: one all-reduce of the gradients. Stage 1: one reduce-scatter of the gradients and one
-        all-gather of the parameters. Stage 2: a reduce-scatter per micro-batch, one all-gather. Stage 3: two
-        all-gathers (forward, backward) and a reduce-scatter per micro-batch. With `shard` these are inside
-        the parts, and every reduce-scatter is followed by an all-reduce among the tasks that have the same
-        share.
-        """
+        """Return the arcs of one step for `volume` bytes of parameters per task, groups int64[g, size]."""
+        # Stage 0: one all-reduce of the gradients. Stage 1: one reduce-scatter of the gradients and one
+        # all-gather of the parameters. Stage 2: a reduce-scatter per micro-batch, one all-gather. Stage 3:
+        # two all-gathers (forward, backward) and a reduce-scatter per micro-batch. With `shard` these are
+        # inside the parts, and every reduce-scatter is followed by an all-reduce among the tasks that have
+        # the same share.
         if self.zero == 0:
             return all_reduce(groups, volume, 1, self.allreduce, self.inner)
         size = groups.shape[1]
@@ -237,12 +230,7 @@ class MachineLearning(Pattern):
 
 
 def training_of(graph: CommGraph) -> MachineLearning | None:
-    """Return the generator of a pattern that is a training job (``ml:``), None for other patterns.
-
-    >>> import hopbytes as hb
-    >>> training_of(hb.read("ml:tp=2,pp=1,dp=2,layers=2")).dp, training_of(hb.read("stencil:4x4"))
-    (2, None)
-    """
+    """Return the generator of a pattern that is a training job (``ml:``), None for other patterns."""
     spec = str(graph.meta.get("name", ""))
     if graph.meta.get("format") != "generated" or spec.partition(":")[0] != "ml":
         return None
@@ -251,12 +239,7 @@ def training_of(graph: CommGraph) -> MachineLearning | None:
 
 
 def is_training(graph: CommGraph) -> bool:
-    """Tell whether a pattern is a training job, generated or recorded, which torchrun starts, and no MPI.
-
-    >>> import hopbytes as hb
-    >>> is_training(hb.read("ml:tp=2,pp=1,dp=2,layers=2")), is_training(hb.read("stencil:4x4"))
-    (True, False)
-    """
+    """Tell whether a pattern is a training job, generated or recorded, which torchrun starts, and no MPI."""
     return graph.meta.get("format") in RECORDED or training_of(graph) is not None
 
 
@@ -265,12 +248,7 @@ MEGATRON_OPTIONS = {"tp-cp-ep-dp-pp": "the default", "tp-cp-ep-pp-dp": "--use-tp
 
 
 def rank_orders(training: MachineLearning) -> dict[str, Int64]:
-    """Return every order of ranks: its name, and int64[n], the rank of each task.
-
-    >>> orders = rank_orders(MachineLearning(tp=2, pp=1, dp=2, order="dp-tp-cp-ep-pp"))
-    >>> {name: rank.tolist() for name, rank in orders.items()}
-    {'tp-cp-ep-dp-pp': [0, 2, 1, 3], 'cp-ep-dp-tp-pp': [0, 1, 2, 3]}
-    """
+    """Return every order of ranks: its name, and int64[n], the rank of each task."""
     names, sizes = training.grid()
     coordinates = dict(zip(names, np.unravel_index(np.arange(int(np.prod(sizes))), sizes), strict=True))
     size = dict(zip(names, sizes, strict=True))
@@ -308,10 +286,8 @@ def all_reduce(groups: Int64, volume: int, times: int, algorithm: str, inner: in
 
 
 def ring(groups: Int64, volume: int, times: int, steps: int) -> list[Arcs]:
-    """Return the arcs of `steps` pieces of volume / size to the next member of every group, `times` times.
-
-    size - 1 steps are a reduce-scatter or an all-gather, twice as many an all-reduce.
-    """
+    """Return the arcs of `steps` pieces of volume / size to the next member of every group, `times` times."""
+    # size - 1 steps are a reduce-scatter or an all-gather, twice as many an all-reduce.
     size = groups.shape[1]
     if size == 1:
         return []
@@ -348,15 +324,10 @@ def neighbour_exchange(groups: Int64, volume: int, times: int) -> list[Arcs]:
 
 
 def binary_tree(size: int) -> Int64:
-    """int64[size]: parent of every member of a tree by the lowest bit of its number; -1 for member 0.
-
-    A member whose lowest bit is b has the parent with bit b cleared and the next higher bit set, or, where
-    there is no such member, only with bit b cleared. Members with odd numbers are leaves. Source: Sanders,
-    Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009.
-
-    >>> binary_tree(8).tolist()
-    [-1, 2, 4, 2, 0, 6, 4, 6]
-    """
+    """int64[size]: parent of every member of a tree by the lowest bit of its number; -1 for member 0."""
+    # A member whose lowest bit is b has the parent with bit b cleared and the next higher bit set, or, where
+    # there is no such member, only with bit b cleared. Members with odd numbers are leaves. Source: Sanders,
+    # Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009.
     member = np.arange(1, size, dtype=np.int64)
     bit = member & -member
     cleared = member - bit

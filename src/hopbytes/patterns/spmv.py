@@ -22,33 +22,19 @@ NEVER_REFUSED = 2**22
 @patterns.register("spmv")
 @frozen
 class Spmv(Pattern):
-    """Sparse matrix-vector product y = A x: what processes send to each other in each product.
+    """Sparse matrix-vector product y = A x: what processes send to each other in each product."""
+    # The pattern is that of Deveci, Kaya, Uçar and Çatalyürek (2015). There is one message per arc.
 
-    Parameters
-    ----------
-    matrix : str
-        Matrix Market file of the square matrix A; only the places of its entries count.
-    parts : str
-        The number of processes, among which rows are divided by preset ``fast`` of :func:`hopbytes.map_tasks`
-        with entries as loads; or a file whose line i is the process of row and column i.
-    by : str
-        ``rows``: the owner of column j sends x_j to every process with an entry of column j in its rows.
-        ``columns``: a process sends its part of y_i to the owner of row i.
-    bytes : int
-        Volume of a number.
-
-    Notes
-    -----
-    The pattern is that of Deveci, Kaya, Uçar and Çatalyürek (2015). There is one message per arc.
-    """
-
-    matrix: str = ""
+    matrix: str = ""  #: Matrix Market file of the square matrix A; only the places of its entries count
+    #: the number of processes, among which preset ``fast`` divides rows with entries as loads; or a file with
+    #: the process of row and column i in line i
     parts: str = ""
+    #: ``rows``: the owner of column j sends x_j to every process with an entry of column j in its rows;
+    #: ``columns``: a process sends its part of y_i to the owner of row i
     by: str = "rows"
-    bytes: int = 8
+    bytes: int = 8  #: volume of a number
 
     def graph(self) -> CommGraph:
-        """Return the pattern; O(entries) after the partition."""
         if self.by not in ("rows", "columns"):
             raise invalid_parameter(self, f"by={self.by}, expected rows or columns")
         if not self.matrix or not self.parts:

@@ -190,10 +190,8 @@ def own_maker(launcher: Launcher) -> str:
 
 
 def check_belongs(command: LaunchCommand, application: Application) -> None:
-    """Refuse a launcher of another MPI than the program's, since every process would be rank 0 of 1.
-
-    Open MPI's launcher can start the programs of any MPI that uses PMIx.
-    """
+    """Refuse a launcher of another MPI than the program's, since every process would be rank 0 of 1."""
+    # Open MPI's launcher can start the programs of any MPI that uses PMIx.
     started = family_started(command.launcher)
     if not started or not application.linked or application.family in (started, "other"):
         return

@@ -82,8 +82,6 @@ def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[Comm
 
 
 class _Reader:
-    """Reads the file of one rank."""
-
     def __init__(self, name: str, own: int, counts: Counts, model: str, phase: int | None) -> None:
         self.name, self.own, self.counts, self.model, self.phase = name, own, counts, model, phase
         self.groups: dict[int, tuple[tuple[int, ...], int]] = {}

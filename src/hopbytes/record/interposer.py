@@ -97,10 +97,8 @@ def interposer_for(
 
 
 def _fits(application: Application, launcher: Launcher, library: str, *, named: bool) -> bool:
-    """Return whether a compiler's MPI is that of the application or, if this is unknown, of the launcher.
-
-    A compiler that the user named may belong to any MPI whose programs the launcher can start.
-    """
+    """Return whether a compiler's MPI is that of the application or, if this is unknown, of the launcher."""
+    # A compiler that the user named may belong to any MPI whose programs the launcher can start.
     if application.library:
         return library == application.library
     family = family_started(launcher)
@@ -158,12 +156,10 @@ def _build(compiler: str, library: Preloaded, target: Path) -> None:
 
 
 def check_private(folder: str) -> None:
-    """Refuse a folder in which another user could create or replace a library that will be preloaded.
-
-    The folder must belong to the user, and others must not be able to write to it. The same holds for every
-    folder on the path, symbolic links included, where the owner may also be root. A folder with sticky bit
-    may be writable by others, since they cannot rename the files of other users in it.
-    """
+    """Refuse a folder in which another user could create or replace a library that will be preloaded."""
+    # The folder must belong to the user, and others must not be able to write to it. The same holds for every
+    # folder on the path, symbolic links included, where the owner may also be root. A folder with sticky bit
+    # may be writable by others, since they cannot rename the files of other users in it.
     def refuse(path: str, what: str, remedy: str = "") -> None:
         where = f"expected a private folder ({remedy}XDG_CACHE_HOME=FOLDER)"
         raise UnsupportedError(f"{path}: {what}, and the interposer runs with your rights: {where}")
@@ -234,11 +230,9 @@ def _unknown_user() -> int:
 
 
 def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
-    """Return the environment that enables Open MPI's monitoring.
-
-    Value 2 counts the messages of collectives separately, and output 3 writes to a file. If the user's
-    environment or configuration files list the components to choose from, monitoring is added to the list.
-    """
+    """Return the environment that enables Open MPI's monitoring."""
+    # Value 2 counts the messages of collectives separately, and output 3 writes to a file. If the user's
+    # environment or configuration files list the components to choose from, monitoring is added to the list.
     typed = _typed(command)
     named = _set(command).items()
     chosen = {name: value for name, value in named if name not in typed and _leaves_out(value)}
@@ -291,10 +285,8 @@ def preloaded(library: str) -> str:
 def preloading(
     library: str, folder: str, skip_first: float, trace_steps: int = 0, kept_steps: int = 0
 ) -> dict[str, str]:
-    """Return the environment that preloads the interposer.
-
-    It keeps the order of `trace_steps` steps of each rank, or of `kept_steps` of all ranks together.
-    """
+    """Return the environment that preloads the interposer."""
+    # It keeps the order of `trace_steps` steps of each rank, or of `kept_steps` of all ranks together.
     return {
         "LD_PRELOAD": preloaded(library),
         "HOPBYTES_RECORD_FOLDER": folder,
@@ -305,11 +297,9 @@ def preloading(
 
 
 def with_preloaded(command: LaunchCommand, library: str) -> LaunchCommand:
-    """Return a command whose own settings of LD_PRELOAD name the interposer, too, before their libraries.
-
-    They are in options (``-x``, ``-genv``, ``--env``, ``--export``, ``--mca``), in assignments of ``env``
-    before the launcher or the program, and in those of mpirun_rsh.
-    """
+    """Return a command whose own settings of LD_PRELOAD name the interposer, too, before their libraries."""
+    # They are in options (``-x``, ``-genv``, ``--env``, ``--export``, ``--mca``), in assignments of ``env``
+    # before the launcher or the program, and in those of mpirun_rsh.
     def joined(word: str) -> str:
         return PRELOAD.sub(lambda found: f"LD_PRELOAD={library}{':' * bool(found[1])}{found[1]}", word)
 
@@ -340,13 +330,11 @@ def with_preloaded(command: LaunchCommand, library: str) -> LaunchCommand:
 
 
 def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str]:
-    """Return the environment of the launcher that passes `settings` to every rank.
-
-    Hydra, PALS and Flux export all variables, and so does Slurm unless a job was submitted with ``--export``.
-    Open MPI's mpirun exports only its own parameters to other nodes; one of them names further variables.
-    Version 4 does not accept this parameter together with ``-x``: the variables are then set on this node
-    only, unless the user's ``-x`` names them.
-    """
+    """Return the environment of the launcher that passes `settings` to every rank."""
+    # Hydra, PALS and Flux export all variables, and so does Slurm unless a job was submitted with
+    # ``--export``. Open MPI's mpirun exports only its own parameters to other nodes; one of them names
+    # further variables. Version 4 does not accept this parameter together with ``-x``: the variables are then
+    # set on this node only, unless the user's ``-x`` names them.
     if settings and command.launcher.form in ("slurm", "mvapich"):
         for part in command.parts:
             _check_export(part)

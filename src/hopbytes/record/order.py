@@ -38,11 +38,10 @@ SENDS = {"s": "isend", "S": "send", "y": "issend", "Y": "ssend"}
 
 
 class Step(NamedTuple):
-    """What a rank did.
-
-    p posted a receive, w completed it; a blocks follow, b block, c collective. Sent: s by a call that returns
-    at once, S by one that may block, y and Y the same if it waits for the receiver; f waited for a send.
-    """
+    """What a rank did."""
+    # p posted a receive, w completed it; a blocks follow, b block, c collective. Sent: s by a call that
+    # returns at once, S by one that may block, y and Y the same if it waits for the receiver; f waited for a
+    # send.
 
     what: str
     peer: int
@@ -69,10 +68,8 @@ Call: TypeAlias = tuple[tuple[int, ...], int]
 
 
 def read_order(folder: str, n: int, allowed: int | None) -> tuple[list[list[str]], list[str]]:
-    """Return the actions of every rank, and notices about what is not in them; O(steps of all ranks).
-
-    With `allowed` None they are the first steps of each rank, the others are left out.
-    """
+    """Return the actions of every rank, and notices about what is not in them; O(steps of all ranks)."""
+    # With `allowed` None they are the first steps of each rank, the others are left out.
     ranks = [_read(os.path.join(folder, f"order.{own}.txt")) for own in range(n)]
     over = [own for own, rank in enumerate(ranks) if rank.over]
     if over and allowed is not None:
@@ -86,7 +83,6 @@ def read_order(folder: str, n: int, allowed: int | None) -> tuple[list[list[str]
 
 
 def _read(path: str) -> Rank:
-    """Return the steps that one rank wrote."""
     rank, ended = Rank(), False
     try:
         with open(path, "rb") as stream:
@@ -122,10 +118,7 @@ def check_folder(folder: str) -> None:
 
 
 def write_trace(actions: list[list[str]], folder: str) -> str:
-    """Write the files of a trace, one per rank, and return the path of the first.
-
-    Raises UnsupportedError if the folder cannot be written.
-    """
+    """Write the files of a trace, one per rank, and return the path of the first."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
@@ -162,7 +155,6 @@ class _Builder:
         return lines, notices
 
     def _collect(self, own: int, rank: Rank) -> None:
-        """Note all sends, calls of collectives and blocks of a rank."""
         counts: Counter[tuple[int, ...]] = Counter()
         call: Call | None = None
         for at, step in enumerate(rank.steps):
@@ -219,7 +211,6 @@ class _Builder:
         yield f"{own} finalize"
 
     def _together(self, own: int, step: Step, call: Call, rank: Rank) -> Iterator[str]:
-        """Yield the part of a rank in a collective."""
         members, parts = call[0], self.calls[call]
         if len(parts) < len(members) or step.group in rank.between:
             self.alone["parts of collectives of which not all are known"] += 1

@@ -82,13 +82,11 @@ def record(
     trace_steps: int = TRACE_STEPS,
     waiting: bool = True,
 ) -> Recorded:
-    """Run a launch command, forward its streams, signals and exit code, and return its pattern.
-
-    Open MPI counts with its monitoring component, which also counts the messages that implement collectives.
-    For any other MPI, and for phases and communicators, an interposer is built with the user's compiler
-    wrapper and preloaded. Environment variables alone enable either of them. The first steps of every rank
-    are kept in their order, unless not `waiting`.
-    """
+    """Run a launch command, forward its streams, signals and exit code, and return its pattern."""
+    # Open MPI counts with its monitoring component, which also counts the messages that implement
+    # collectives. For any other MPI, and for phases and communicators, an interposer is built with the user's
+    # compiler wrapper and preloaded. Environment variables alone enable either of them. The first steps of
+    # every rank are kept in their order, unless not `waiting`.
     if trace:
         check_folder(trace)
     typed, command = words, LaunchCommand.parse(words, launcher, several=True)
@@ -312,11 +310,9 @@ def target_of(output: str, graph: CommGraph) -> str:
 
 
 def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | None = None) -> list[str]:
-    """Return the next command to type: map for the hosts of the command, for the job, or for this host.
-
-    If the recorded processes do not fit there, the command is advise with an example of a machine that they
-    fit on, and a line before it says why.
-    """
+    """Return the next command to type: map for the hosts of the command, for the job, or for this host."""
+    # If the recorded processes do not fit there, the command is advise with an example of a machine that they
+    # fit on, and a line before it says why.
     if output == "-":
         return []
     machine = machine_of_command(LaunchCommand.parse(words, launcher, several=True))

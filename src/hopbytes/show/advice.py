@@ -14,8 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.errors import InfeasibleError
 from hopbytes.formats.base import WAITING
-from hopbytes.formats.mappings.without_files import IN_WORDS
-from hopbytes.launch.in_words import near_in_words
+from hopbytes.launch.in_words import IN_WORDS, near_in_words
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

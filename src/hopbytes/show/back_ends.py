@@ -66,10 +66,7 @@ SIDE = 1024
 
 
 def svg(panel: Panel, title: str = "") -> bytes:
-    """Return a picture as SVG.
-
-    Control characters in texts, which names from files may contain, become question marks.
-    """
+    """Return a picture as SVG."""
     head = f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {MARK} -->\n'
     return (head + fragment(panel, title)).encode()
 
@@ -148,10 +145,8 @@ def _number(value: float) -> str:
 
 
 def png_of(cells: UInt8, colours: Sequence[str], *, see_through: bool = False) -> bytes:
-    """Return a matrix of numbered colours as an image with a palette.
-
-    Cells are enlarged to whole numbers of pixels. Source: PNG specification, third edition, W3C 2025.
-    """
+    """Return a matrix of numbered colours as an image with a palette."""
+    # Source: PNG specification, third edition, W3C 2025.
     rows, columns = cells.shape
     enlarged = max(1, -(-SIDE // max(rows, columns)))
     lines = np.zeros((rows, columns * enlarged + 1), np.uint8)  # the first byte of a line is its filter: none

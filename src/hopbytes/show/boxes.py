@@ -135,10 +135,7 @@ def boxes_of(where: Allocation) -> list[Boxed]:
 
 
 def every_node(where: Allocation) -> list[Boxed]:
-    """Return the boxes of every node, or of the whole machine, whose numbers are leaves of the machine.
-
-    Raises UnsupportedError as :func:`boxes_of` does. O(leaves x levels).
-    """
+    """Return the boxes of every node, or of the whole machine, whose numbers are leaves of the machine."""
     if where.machine.inventory is None:
         return boxes_of(where)
     boxes, first = [], 0

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hopbytes.text.columns import entry_lines, table_lines, width
@@ -137,16 +138,11 @@ def _algorithms(registry: Any) -> list[Row]:
     return rows
 
 
-def _mappers() -> list[Row]:
-    from hopbytes.algorithms.base import mappers
+def _registered(kind: str) -> list[Row]:
+    from hopbytes.algorithms.base import mappers, refiners
+    from hopbytes.patterns.base import patterns
 
-    return _algorithms(mappers)
-
-
-def _refiners() -> list[Row]:
-    from hopbytes.algorithms.base import refiners
-
-    return _algorithms(refiners)
+    return _algorithms({"mappers": mappers, "refiners": refiners, "patterns": patterns}[kind])
 
 
 def _presets() -> list[Row]:
@@ -190,12 +186,6 @@ def _objectives() -> list[Row]:
     ]
 
 
-def _patterns() -> list[Row]:
-    from hopbytes.patterns.base import patterns
-
-    return _algorithms(patterns)
-
-
 def _formats() -> list[Row]:
     from hopbytes.formats.base import Format, formats
 
@@ -221,9 +211,9 @@ def _formats() -> list[Row]:
 KINDS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "presets": ("how much effort goes into a mapping (--preset)", _presets),
     "machines": ("kinds of machines and files that describe them (--on)", _machines),
-    "patterns": ("generators of communication patterns (PATTERN)", _patterns),
+    "patterns": ("generators of communication patterns (PATTERN)", partial(_registered, "patterns")),
     "formats": ("files of patterns, mappings and launchers (--format, --input-format)", _formats),
     "objectives": ("what can be minimised (--objective)", _objectives),
-    "mappers": ("algorithms that make a mapping (--mapper)", _mappers),
-    "refiners": ("algorithms that improve a mapping (--refine)", _refiners),
+    "mappers": ("algorithms that make a mapping (--mapper)", partial(_registered, "mappers")),
+    "refiners": ("algorithms that improve a mapping (--refine)", partial(_registered, "refiners")),
 }

@@ -49,29 +49,29 @@ def explain(
     machine_options: Facts | None = None, **options: Any,
 ) -> tuple[Facts, str]:
     """Return the description of a thing, for programs and for people."""
-    if route is not None:
-        from hopbytes.machines.allocate.allocate import allocate
+    from hopbytes.machines.allocate.allocate import allocate
 
+    if route is not None:
         facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
     if machine_options or (_is_machine(thing) and input_format is None):
-        return _explain_machine(thing, machine_options or {})
+        return _explained(allocate(thing, **machine_options or {}))
     order = sorted(KINDS, key=lambda kind: kind not in ("mappers", "refiners"))  # first their names
     kinds = [(kind.removesuffix("s"), row) for kind in order for row in catalogue(kind)]
     rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
     if rows:
         return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
-    if input_format is not None or thing == "-" or os.path.exists(thing):
-        return _explain_content(thing, input_format, options)
-    if is_pattern_spec(thing):
-        return _explain_content(thing, None, {})
+    if input_format is not None or thing == "-" or os.path.exists(thing) or is_pattern_spec(thing):
+        from hopbytes.formats.exchange import read
+
+        return _explained(read(thing, input_format, **options))
     if ":" not in thing:
         near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
         raise UnsupportedError(
             f"{thing!r} is not a registered name ('hopbytes show KIND'), a file or a machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
-    return _explain_machine(thing, {})
+    return _explained(allocate(thing))
 
 
 def content_of(
@@ -106,17 +106,10 @@ def _is_machine(thing: str) -> bool:
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 
 
-def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.allocate.allocate import allocate
-
-    where = allocate(spec, **options)
-    return {"thing": "machine"} | machine_facts(where), machine_text(where)
-
-
-def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.exchange import read
-
-    content = read(path, input_format, **options)
+def _explained(content: Any) -> tuple[Facts, str]:
+    """Describe a machine, a pattern, a mapping, or the PEs of one whose machine is unknown."""
+    if isinstance(content, Allocation):
+        return {"thing": "machine"} | machine_facts(content), machine_text(content)
     if isinstance(content, CommGraph):
         facts = pattern_facts(content)
         return {"thing": "pattern"} | facts, _pattern_text(facts)

@@ -84,10 +84,7 @@ def _in_words(text: str, slot: str) -> str:
 
 
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:
-    """Return one line about a new mapping: J, the gain, the tasks per unit, the balance.
-
-    Another objective than J comes first, with its values for in order and random mappings.
-    """
+    """Return one line about a new mapping: J, the gain, the tasks per unit, the balance."""
     parts = [
         _objective(evaluation, mapping.info), _cost(evaluation, mapping.info), _tasks(evaluation),
         _balance(evaluation, mapping.info),

@@ -225,11 +225,7 @@ def _node(boxed: Boxed, *, ranks: bool = False) -> Panel:
 
 
 def layout(box: Box, gpus: Sequence[Gpu]) -> list[Placed]:
-    """Return the rectangles of a box, outer ones before those inside.
-
-    Every box gets the number of columns that leaves few positions empty and brings width / height near
-    `WIDE`. O(boxes x columns tried).
-    """
+    """Return the rectangles of a box, outer ones before those inside."""
     placed: list[Placed] = []
 
     def put(plan: _Plan, left: float, top: float) -> None:

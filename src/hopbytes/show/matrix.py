@@ -39,7 +39,8 @@ def matrix_panel(
     matrix: CommMatrix, title: str = "", *, extremes: tuple[int, int] | None = None, unit: str = "B"
 ) -> Panel:
     """Draw a matrix: senders from top to bottom, receivers from left to right."""
-    side = side_of(matrix.rows)
+    # An image has whole units per row.
+    side = float(SIDE if matrix.rows <= CELLS_WITH_TIPS else matrix.rows * max(1, round(SIDE / matrix.rows)))
     shades = matrix.shades(*(extremes or ()))
     square = Rectangle(NAMES, 22.0 if title else 4.0, side, side, "#ffffff", GREY)
     marks: list[Mark] = [Words(square.left, 12, title, size=12, bold=True)] if title else []
@@ -52,11 +53,6 @@ def matrix_panel(
         marks.append(Raster(square.left, square.top, side, side, shades, scale_colours(), see_through=True))
     marks.append(Rectangle(square.left, square.top, side, side, "none", GREY))
     return Panel(square.left + side + 2, square.top + side + FOOT, tuple(marks))
-
-
-def side_of(rows: int) -> float:
-    """Return the side of a matrix: about `SIDE`, and for images whole units per row."""
-    return float(SIDE if rows <= CELLS_WITH_TIPS else rows * max(1, round(SIDE / rows)))
 
 
 def _cells(matrix: CommMatrix, shades: UInt8, square: Rectangle, unit: str) -> list[Mark]:
@@ -113,7 +109,8 @@ def _rank_marks(matrix: CommMatrix, square: Rectangle) -> list[Mark]:
     """Return numbers of ranks beside and below the matrix."""
     foot, width = square.top + square.height, square.width / max(1, matrix.rows * matrix.tasks_per_cell)
     marks: list[Mark] = []
-    for rank in range(0, matrix.tasks, round_step(matrix.tasks / 6)):
+    step = 1 << max(0, math.ceil(matrix.tasks / 6) - 1).bit_length()  # a power of two
+    for rank in range(0, matrix.tasks, step):
         at = (rank + 0.5) * width
         marks.append(Words(square.left - 5, square.top + at + 3, f"{rank:,}", 9, "end", GREY))
         anchor = "start" if rank == 0 else "middle"
@@ -123,11 +120,6 @@ def _rank_marks(matrix: CommMatrix, square: Rectangle) -> list[Mark]:
     middle = square.top + square.height / 2
     marks.append(Words(14, middle, "sending rank", 10, "middle", GREY, turned=True))
     return marks
-
-
-def round_step(least: float) -> int:
-    """Return the least power of two that is at least a number: ranks are counted in such steps."""
-    return 1 << max(0, math.ceil(least) - 1).bit_length()
 
 
 def scale_panel(extremes: tuple[int, int], matrix: CommMatrix, unit: str = "B") -> Panel:

@@ -9,6 +9,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.show import traffic
 from hopbytes.show.back_ends import check_picture, fragment, write_panel
 from hopbytes.show.bars import hop_panel, level_panel, load_panel
 from hopbytes.show.describe import content_of
@@ -17,16 +18,6 @@ from hopbytes.show.marks import INK, Panel, below, beside, framed, paragraph
 from hopbytes.show.matrix import MOST_ROWS, matrix_panel, scale_panel
 from hopbytes.show.names import short_name
 from hopbytes.show.network_layouts import inside_words, network_panel
-from hopbytes.show.traffic import (
-    comm_matrix,
-    common_extremes,
-    hop_histogram,
-    launcher_mapping,
-    level_bytes,
-    link_loads,
-    load_histogram,
-    volume_unit,
-)
 from hopbytes.util.quantities import amount
 
 #: Names of the launcher's orders above matrices and in legends.
@@ -43,7 +34,7 @@ Drawn = tuple[Panel, str]
 
 def pattern_picture(graph: CommGraph) -> Drawn:
     """Draw the communication matrix of a pattern in the order of its ranks; also return the title."""
-    matrix, unit = comm_matrix(graph, most_rows=MOST_ROWS), volume_unit(graph)
+    matrix, unit = traffic.comm_matrix(graph, most_rows=MOST_ROWS), traffic.volume_unit(graph)
     total = f"{amount(graph.total_volume, unit)} in {graph.m:,} pairs among {graph.n:,} ranks"
     scale = scale_panel(matrix.extremes(), matrix, unit)
     panel = below([paragraph([total]), matrix_panel(matrix, unit=unit), scale], gap=8)
@@ -107,35 +98,30 @@ def draw_thing(
 def evaluation_picture(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", unit: str | None = None
 ) -> Drawn:
-    """Draw a mapping beside the launcher's own order: matrices, bytes per level, and traffic on links.
-
-    The title is returned, too.
-    """
-    unit = volume_unit(graph) if unit is None else unit
-    both = {
-        ORDERS.get(launcher, f"launcher's order {launcher}"): launcher_mapping(graph, mapping, launcher),
-        MAPPED: mapping,
-    }
+    """Draw a mapping beside the launcher's own order: matrices, bytes per level, and traffic on links."""
+    unit = traffic.volume_unit(graph) if unit is None else unit
+    usual = ORDERS.get(launcher, f"launcher's order {launcher}")
+    both = {usual: traffic.launcher_mapping(graph, mapping, launcher), MAPPED: mapping}
     titles = [f"{when}: {name}" for when, name in zip(("before", "after"), both, strict=True)]
-    matrices = [comm_matrix(graph, one, most_rows=MOST_ROWS) for one in both.values()]
-    extremes = common_extremes(matrices)
+    matrices = [traffic.comm_matrix(graph, one, most_rows=MOST_ROWS) for one in both.values()]
+    extremes = traffic.common_extremes(matrices)
     squares = beside([
         matrix_panel(matrix, title, extremes=extremes, unit=unit)
         for matrix, title in zip(matrices, titles, strict=True)
     ])  # fmt: skip
-    levels, title = level_bytes(graph, both), "Volume by level of the machine"
+    levels, title = traffic.level_bytes(graph, both), "Volume by level of the machine"
     parts = [
         squares, scale_panel(extremes, matrices[0], unit),
         level_panel(levels, title, unit=unit, width=squares.width),
     ]  # fmt: skip
     if mapping.where.machine.network() is not None:
-        loads = [link_loads(graph, one) for one in both.values()]
+        loads = [traffic.link_loads(graph, one) for one in both.values()]
         capacities = set(loads[0].capacities.tolist())
-        hops, title = hop_histogram(graph, both), "Volume by links on the way"
+        hops, title = traffic.hop_histogram(graph, both), "Volume by links on the way"
         parts += [
             hop_panel(hops, title, unit=unit, width=squares.width),
             load_panel(
-                load_histogram(loads), tuple(both), "Links by load", width=squares.width,
+                traffic.load_histogram(loads), tuple(both), "Links by load", width=squares.width,
                 capacity=capacities.pop() if len(capacities) == 1 else None,
             ),
         ]  # fmt: skip

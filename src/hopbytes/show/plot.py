@@ -21,16 +21,9 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.given_as_text import converted
 from hopbytes.model.mapping import Mapping
+from hopbytes.show import traffic
 from hopbytes.show.bars import cost_history
 from hopbytes.show.marks import SCALE, SERIES, Panel
-from hopbytes.show.traffic import (
-    comm_matrix,
-    hop_histogram,
-    level_bytes,
-    link_loads,
-    load_histogram,
-    volume_unit,
-)
 from hopbytes.util.quantities import amount
 
 Axes = Any
@@ -101,7 +94,7 @@ def matrix(
     """
     graph, ax = CommGraph.of(graph), _axes(ax)
     mapping = None if mapping is None else Mapping.of(mapping)
-    data = comm_matrix(graph, mapping)
+    data = traffic.comm_matrix(graph, mapping)
     colours = package("matplotlib.colors", "hopbytes.plot")
     low, high = limits or data.extremes()
     scale = colours.LogNorm(max(low, 1), max(high, low + 1, 2))
@@ -120,7 +113,7 @@ def matrix(
 def levels(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) -> Axes:
     """Draw bars of the volume between units of every level, one for each mapping."""
     graph = CommGraph.of(graph)
-    data = level_bytes(graph, _named(mappings))
+    data = traffic.level_bytes(graph, _named(mappings))
     kept = np.flatnonzero(data.volumes.any(axis=0))
     labels = [data.labels[level] for level in kept.tolist()]
     return _bars(_axes(ax), labels, data.mappings, data.volumes[:, kept], _volume_words(graph))
@@ -129,7 +122,7 @@ def levels(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) ->
 def hops(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) -> Axes:
     """Draw bars of the volume by number of hops, one for each mapping; the machine has links."""
     graph = CommGraph.of(graph)
-    data = hop_histogram(graph, _named(mappings))
+    data = traffic.hop_histogram(graph, _named(mappings))
     labels = [f"{count} hops" if count != 1 else "1 hop" for count in data.hops.tolist()]
     return _bars(_axes(ax), labels, data.mappings, data.volumes, _volume_words(graph))
 
@@ -137,7 +130,7 @@ def hops(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) -> A
 def loads(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None, *, bins: int = 20) -> Axes:
     """Draw a histogram of the congestion of links, idle ones left out; the machine has links."""
     graph, ax, named = CommGraph.of(graph), _axes(ax), _named(mappings)
-    data = load_histogram([link_loads(graph, one) for one in named.values()], bins)
+    data = traffic.load_histogram([traffic.link_loads(graph, one) for one in named.values()], bins)
     for row, (name, counts) in enumerate(zip(named, data.counts, strict=True)):
         label = f"{name} ({int(data.idle[row]):,} idle)"
         ax.stairs(counts, data.edges, label=label, color=_colour(row), fill=len(named) == 1)
@@ -253,7 +246,7 @@ def network(
     from hopbytes.show.network_layouts import network_panel
 
     mapping = None if mapping is None else Mapping.of(mapping)
-    carried = None if graph is None or mapping is None else link_loads(CommGraph.of(graph), mapping)
+    carried = None if graph is None or mapping is None else traffic.link_loads(CommGraph.of(graph), mapping)
     return _drawn(network_panel(_allocation(where), loads=carried, mapping=mapping), ax)
 
 
@@ -291,7 +284,7 @@ def _bars(ax: Axes, labels: list[str], names: tuple[str, ...], volumes: Any, wha
 
 
 def _volume_words(graph: CommGraph) -> str:
-    return "bytes" if volume_unit(graph) == "B" else "volume"
+    return "bytes" if traffic.volume_unit(graph) == "B" else "volume"
 
 
 def _named(mappings: Mappings) -> Dictionary[str, Mapping]:

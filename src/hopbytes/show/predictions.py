@@ -34,10 +34,7 @@ def predict(
     graph: CommGraph, where: Allocation, mappings: Dictionary[str, Mapping], order: str,
     use: SlotUse, options: dict[str, Any], written: dict[str, Any],
 ) -> dict[str, Prediction]:
-    """Return predictions by name: the launcher's own order first, then `mappings`.
-
-    The first one is made with the options `written`, by which it writes files.
-    """
+    """Return predictions by name: the launcher's own order first, then `mappings`."""
     predictions = {}
     try:
         usual = launcher_placement(where, graph.n, order, use)

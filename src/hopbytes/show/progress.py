@@ -49,7 +49,7 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
     if not watched:
         yield progress
         return
-    from hopbytes.engine import WorkMeter, metered_by
+    from hopbytes.engine.control import WorkMeter, metered_by
 
     progress.meter = WorkMeter()
     progress.begin()

@@ -16,6 +16,7 @@ from hopbytes._arrays import Float64, Int32, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.baselines import in_order
 from hopbytes.cost.metrics.link_metrics import dilation_of
+from hopbytes.cost.objectives.comm_cost import parting_level
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import FormatError
 from hopbytes.model.allocation import Allocation
@@ -181,15 +182,9 @@ def _level_names(where: Allocation) -> tuple[str, ...]:
 
 
 def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int32:
-    """Return the outermost level at which PEs differ, counted from 0; for equal ones the number of levels."""
-    count = len(where.machine.levels)
-    if not count:
-        return np.equal(first, second).astype(np.int32)
-    level = np.full(len(first), count, np.int32)
-    for number in reversed(range(count)):
-        unit = where.machine.ancestors(number)[where.first_core]
-        level[unit[first] != unit[second]] = number
-    return level
+    """Return the level at which PEs part, by its position in :func:`_level_names`."""
+    levels = parting_level(where, first, second) if where.machine.levels else np.equal(first, second)
+    return levels.astype(np.int32)
 
 
 @frozen(eq=False)
@@ -241,11 +236,7 @@ class LinkLoads:
         return self.volumes / self.capacities
 
     def most_loaded(self, count: int = 10) -> Int64:
-        """Return the positions of the links with the highest congestion, descending; only links in use.
-
-        Ties are broken by link number. Names are ``[loads.names[i] for i in loads.most_loaded()]``; the flows
-        that cross them are in ``hopbytes.evaluate(graph, mapping).hottest``.
-        """
+        """Return the positions of the links with the highest congestion, descending; only links in use."""
         order = np.argsort(-self.congestion, kind="stable")[: max(0, count)]
         return order[self.volumes[order] > 0].astype(np.int64)
 
@@ -308,10 +299,7 @@ class HeavyPair:
 def heaviest_pairs(
     graph: CommGraph, mapping: Mapping | None = None, count: int = 10
 ) -> tuple[HeavyPair, ...]:
-    """Return the pairs of tasks that exchange most, descending; ties by task numbers.
-
-    Pairs that exchange nothing are left out. O(m log m).
-    """
+    """Return the pairs of tasks that exchange most, descending; ties by task numbers."""
     if mapping is not None:
         _check_tasks(graph, mapping)
     sources, targets = graph.sources().astype(np.int64), graph.targets.astype(np.int64)

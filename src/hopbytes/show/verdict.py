@@ -158,10 +158,7 @@ class Judged(NamedTuple):
 def judged(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
 ) -> Judged:
-    """Return the metrics of a mapping under the weights for which it was made, and the verdict on it.
-
-    Measures the mapping, the launcher's own and, with `chance`, random ones: O(n + m) each.
-    """
+    """Return the metrics of a mapping under the weights for which it was made, and the verdict on it."""
     from hopbytes.cost.metrics.evaluation import evaluate
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0

@@ -7,12 +7,12 @@ import time
 
 import numpy as np
 
-from hopbytes._arrays import Array, Float64, Int32, Int64
+from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
+from hopbytes.cost.objectives.comm_cost import parting_level
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.kernels.routes import fair_flow_seconds
-from hopbytes.machines.base import NODE_NAMES, Level
-from hopbytes.model.allocation import Allocation
+from hopbytes.machines.base import Level
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.links import NodeLinks, Speeds, missing
@@ -166,11 +166,7 @@ def round_on(phase: Phase, mapping: Mapping, links: NodeLinks, speeds: Speeds | 
 
 
 def flows_seconds(load: Round, timeout: float) -> float:
-    """Return the seconds until the last of the flows of a round ends.
-
-    Flows share links as in SimGrid: max-min fair, in inverse proportion of the latencies of their routes.
-    Flows that are spread over several paths are divided.
-    """
+    """Return the seconds until the last of the flows of a round ends."""
     flows, ends, end = load.flows, load.ports.endpoint, time.monotonic() + timeout
 
     def go_on() -> None:
@@ -252,7 +248,8 @@ def _copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None, unit: 
     source, target = pe[phase.sources], pe[phase.targets]
     here = (unit[source] == unit[target]) & (source != target)
     source, target, volume = source[here], target[here], phase.bytes[here]
-    level_of = _level_of(where, source, target)
+    # Two slots that share an innermost unit exchange messages at its level.
+    level_of = np.minimum(parting_level(where, source, target), len(where.machine.levels) - 1)
     seconds, latency = np.zeros(len(volume)), np.zeros(len(volume))
     without: list[str] = []
     for number in np.unique(level_of).tolist():
@@ -269,20 +266,6 @@ def _copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None, unit: 
         notices = (f"inside nodes, {what} are assumed for {', '.join(dict.fromkeys(without))}",)
     longest = float((seconds + latency).max(initial=0.0))
     return InsideNodes(busy, longest, float(volume.sum()), len(volume), notices)
-
-
-def _level_of(where: Allocation, source: Int32, target: Int32) -> Array:
-    """Return the number of the outermost level inside the node at which two PEs differ."""
-    machine, first = where.machine, where.first_core
-    node = machine.level_named(NODE_NAMES)
-    level = np.full(len(source), len(machine.levels) - 1, np.int64)
-    together = np.ones(len(source), bool)
-    for number in range(0 if node is None else node + 1, len(machine.levels)):
-        unit = machine.ancestors(number)[first]
-        parting = together & (unit[source] != unit[target])
-        level[parting] = number
-        together &= ~parting
-    return level
 
 
 def _speeds_of(level: Level, speeds: Speeds | None, without: list[str]) -> tuple[float, float]:

@@ -187,10 +187,7 @@ def _one_path(links: Int64, tail: Int64, head: Int64, start: int, end: int, shif
 
 
 def platform_of(mapping: Mapping, load: Round, speeds: Speeds | None) -> Platform:
-    """Return the platform of the ports of a mapping.
-
-    Messages inside a host take the bandwidth and the latency of the outermost level inside a node.
-    """
+    """Return the platform of the ports of a mapping."""
     where = mapping.where
     node = where.machine.level_named(NODE_NAMES)
     inside = where.machine.levels[0 if node is None else node + 1 :]

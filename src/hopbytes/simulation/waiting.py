@@ -67,11 +67,7 @@ def _program(path: str, tasks: int, changed: int, size: int) -> Program:
 
 
 def eager_limit(mpi: str, components: dict[str, list[str]] | None = None) -> int:
-    """Return the bytes up to which the MPI of a recording sends at once.
-
-    >>> eager_limit("MPICH Version: 4.0.2"), eager_limit("Open MPI v4.1.4", {"pml": ["ucx"]})
-    (131072, 8192)
-    """
+    """Return the bytes up to which the MPI of a recording sends at once."""
     names = " ".join([*(components or {}).get("pml", ()), *(components or {}).get("btl", ()), mpi])
     return next((limit for part, limit in EAGER_LIMITS if part in names), USUAL_EAGER)
 
@@ -284,7 +280,6 @@ class Clock:
         self.links = node_links(where, self.speeds)
 
     def times(self, mapping: Mapping) -> Times:
-        """Return the times of a mapping."""
         from hopbytes.simulation.simgrid import platform_of
 
         load = round_on(self.phase, mapping, self.links, self.speeds)

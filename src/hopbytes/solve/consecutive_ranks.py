@@ -40,13 +40,7 @@ MOST_TASKS = 2**14
 def map_for(
     graph: CommGraph, where: Allocation, form: str, *, block: int | None = None, **options: Any
 ) -> Mapping:
-    """Map so that a launch format can express the result.
-
-    >>> import hopbytes as hb
-    >>> far = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
-    >>> map_for(far, hb.allocate("node:2@10 core:2@1"), "hosts").pe.tolist()
-    [0, 1, 2, 3]
-    """
+    """Map so that a launch format can express the result."""
     can = formats[form].capabilities
     if formats[form].holds != "mapping":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a mapping")
@@ -188,11 +182,7 @@ def _block_size(n: int, counts: list[int], block: int | None) -> int:
 def _mapped_quotient(
     graph: CommGraph, where: Allocation, groups: list[Int64], options: dict[str, Any]
 ) -> list[int]:
-    """Return the group of every block, where block i has as many tasks as group i has PEs.
-
-    The graph of the blocks has the sums of the arcs between them. They are mapped to an allocation with one
-    PE per group that has all its cores; the first one defines distances.
-    """
+    """Return the group of every block, where block i has as many tasks as group i has PEs."""
     owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     sums = graph.quotient(owner, len(groups))
     blocks = CommGraph.of_own(sums.indptr, sums.targets, sums.volumes)
@@ -260,18 +250,7 @@ def _induced(graph: CommGraph, tasks: Int64) -> CommGraph:
 
 
 def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
-    """Order the sizes of blocks so that most volume stays inside blocks of consecutive tasks.
-
-    A dynamic program over the number of blocks of every size that are used. It is exact for two different
-    sizes on up to five hundred nodes, and whenever the table stays within its bound; otherwise only the best
-    states are kept.
-    O(m x different sizes + 300,000).
-
-    >>> import hopbytes as hb
-    >>> pairs = hb.CommGraph.from_edges([0, 2, 3], [1, 3, 4], [9, 9, 9], n=5)
-    >>> best_sizes(pairs, [3, 2])
-    [2, 3]
-    """
+    """Order the sizes of blocks so that most volume stays inside blocks of consecutive tasks."""
     kinds = Counter(sizes)
     known = sorted(kinds, key=sizes.index)  # ties keep the order given
     inside = {size: _volume_inside(graph, size) for size in known}
@@ -320,10 +299,7 @@ def _volume_inside(graph: CommGraph, size: int) -> Int64:
 
 
 def _free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) -> list[str]:
-    """Return sentences about the communication cost with free rank numbers; empty if there is no gain.
-
-    For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
-    """
+    """Return sentences about the communication cost with free rank numbers; empty if there is no gain."""
     from hopbytes.patterns.ml import MEGATRON_OPTIONS, rank_orders, training_of
 
     where, limits, constraints = mapping.where, options.get("limits"), options.get("constraints")

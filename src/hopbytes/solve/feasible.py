@@ -174,12 +174,7 @@ def _without_load(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[Problem,
 def evict_forbidden(
     where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, linear_cost: LinearCost, *, exact: bool
 ) -> Int32:
-    """Return a mapping with no task on a PE forbidden to it.
-
-    O(n + entries) plus, for each task that must move, O(k) if there is room. Otherwise a breadth-first search
-    for a chain takes O(k) for each different set of allowed PEs among the tasks that it visits. Chains are
-    augmenting paths of a bipartite matching; if there is none, no mapping exists.
-    """
+    """Return a mapping with no task on a PE forbidden to it."""
     moving = linear_cost.violated(pe)
     if not len(moving):
         return pe
@@ -244,7 +239,6 @@ class _Chains:
         return held
 
     def put(self, task: int, at: int) -> None:
-        """Move a task to a PE."""
         self._pe[task] = at
         if "_held" in vars(self):
             heappush(self._held[at].setdefault(self._kinds[task], []), task)
@@ -330,12 +324,6 @@ def relabel_units(where: Allocation, pe: Int32, current: Int32, caps: Int64) -> 
     For every group of units an assignment problem is solved (SciPy's Hungarian method). The weight of a pair
     is the number of tasks that a new unit and a current unit have in common.
     O(n x levels + sum of children cubed).
-
-    >>> import hopbytes as hb
-    >>> where = hb.allocate("node:2 core:2")
-    >>> pe, current = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)
-    >>> relabel_units(where, pe, current, np.ones(4, np.int64))
-    array([3, 2, 0, 1], dtype=int32)
     """
     relabelled: Int32 = pe.copy()
     known = current >= 0

@@ -16,7 +16,7 @@ from hopbytes.algorithms.base import Effort, Progress, mappers, refiners
 from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
-from hopbytes.engine import stop_asked, stopping_when
+from hopbytes.engine.control import stop_asked, stopping_when
 from hopbytes.errors import HopbytesWarning, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -233,7 +233,7 @@ def run_report(
     timed = {} if weight != "time" else _time_report(graph, task, pe, form)
     loads = group_sums(result.pe, problem.graph.loads, problem.where.k)
     notices = [*_scale_notice(graph, weight), *problem.notices, *result.notices]
-    notices += [*_uneven_notice(task, pe), *_fallback_notice(effort)]
+    notices += [*_uneven_notice(task, pe), *_fallback_notice(effort), *dict.fromkeys(effort.notices)]
     effort.note(cost)
     moved = {}
     if task.constraints.initial is not None:

@@ -69,12 +69,7 @@ class Sequence:
         return self.start.rivals + (self.start.weaker if n <= (self.start.weaker_up_to or n) else ())
 
     def stages(self, n: int) -> tuple[Sequence, ...]:
-        """Return the sequences that compete on a graph of n tasks in the order of the runs, then this one.
-
-        >>> strongest = composed(presets["strong"](), "comm_cost")
-        >>> [len(stage.steps) for stage in strongest.stages(1000)], len(strongest.stages(10_000))
-        ([3, 3, 5], 1)
-        """
+        """Return the sequences that compete on a graph of n tasks in the order of the runs, then this one."""
         stages: list[Sequence] = []
         for rival in self.rivals(n):
             stages += [stage for stage in rival.stages(n) if stage not in stages]
@@ -197,8 +192,8 @@ def composed(
     if weaker and objective != "comm_cost":
         rivals, weaker = weaker, ()
     if objectives[objective].family == "link loads":
+        from hopbytes.algorithms.refiners.congestion import Routed
         from hopbytes.algorithms.refiners.evolve import Evolve
-        from hopbytes.algorithms.refiners.routed import Routed
 
         links = Routed(
             goal=objective, effort=base.link_effort, set_moves=base.link_effort >= 16,

@@ -68,13 +68,7 @@ def weighs_links(
     graph: CommGraph, where: Allocation, method: MethodLike = DEFAULT, objective: str | None = None,
     weight: str = "bytes", constraints: Constraints | None = None, partition: bool | None = None,
 ) -> bool:
-    """Return whether the load of links is weighed beside J: on GPUs with rails, a task for each at most.
-
-    >>> import hopbytes as hb
-    >>> pattern = hb.read("stencil:4x2")
-    >>> weighs_links(pattern, hb.allocate("rails:4x2")), weighs_links(pattern, hb.allocate("node:4 gpu:2"))
-    (True, False)
-    """
+    """Return whether the load of links is weighed beside J: on GPUs with rails, a task for each at most."""
     usual = objective in (None, AUTO) and weight == "bytes" and is_preset(method)
     usual = usual and (constraints is None or constraints.initial is None)
     return usual and not partition and 0 < graph.n <= where.k and has_rails(where)
@@ -95,10 +89,6 @@ def auto_objective(where: Allocation) -> tuple[str, str]:
 
     On kinds of machines that the study lacks J is minimised. Of objectives within 2 % of the least simulated
     time the one with the least work is chosen, J before all. O(1).
-
-    >>> import hopbytes as hb
-    >>> auto_objective(hb.allocate("torus:4x4 / core:4"))[0], auto_objective(hb.allocate("node:4 core:4"))[0]
-    ('max_congestion', 'comm_cost')
     """
     kind = where.machine.spec().partition(":")[0]
     if where.machine.network() is None:

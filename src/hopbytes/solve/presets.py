@@ -78,12 +78,13 @@ def chain(
 
 
 @presets.register("fast")
-def fast() -> Chain:
-    """Useful mappings in the shortest time."""
+def fast(device: str = "cpu") -> Chain:
+    """Useful mappings in the shortest time; `device` as in :func:`turbo`."""
+    mapper, most_tasks = (FAST, 0) if device == "cpu" else _on_device(device, search=True)
     return chain(
-        FAST,
+        mapper,
         PlaceBlocks(starts=1, chains=1, steps=2000, anneal_networks_up_to=PLACED_UP_TO, perturbations=100),
-        VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
+        VCycle(cycles=0, most_tasks=most_tasks, annealing_sweeps=FAST_SWEEPS),
         Swap(
             several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0,
             anneal_networks_up_to=PLACED_UP_TO, perturbations=100, one_way=5,
@@ -93,12 +94,26 @@ def fast() -> Chain:
 
 
 @presets.register("turbo")
-def turbo() -> Chain:
-    """Partitions in a fraction of the time of `fast`, with all threads; one task per slot as with `fast`."""
+def turbo(device: str = "cpu") -> Chain:
+    """Partitions in a fraction of the time of `fast`, with all threads; one task per slot as with `fast`.
+
+    With `device` ``"cuda"`` large graphs are coarsened and refined on a GPU (``device_rounds``), with
+    ``"auto"`` where there is one.
+    """
     from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
 
     blocks, _, *others = fast().refiners
-    return chain(DeepMultisection(), blocks, *others, link_effort=1)
+    mapper = DeepMultisection() if device == "cpu" else _on_device(device, search=False)[0]
+    return chain(mapper, blocks, *others, link_effort=1)
+
+
+def _on_device(device: str, *, search: bool) -> tuple[Mapper, int]:
+    """Return the mapper for a device, and the largest graph that the CPU searches as a whole; 0 is any."""
+    from hopbytes.algorithms.mappers.device_rounds import DeviceRounds
+    from hopbytes.engine.device import chosen
+
+    mapper = DeviceRounds(device=device, search=search)
+    return mapper, 0 if chosen(device)[0].name == "cpu" else mapper.fewest
 
 
 @presets.register("eco")
@@ -182,7 +197,7 @@ def routed() -> Chain:
 
     With a limit of time or work it runs until the limit is reached.
     """
-    from hopbytes.algorithms.refiners.routed import Routed
+    from hopbytes.algorithms.refiners.congestion import Routed
 
     base = strong()
     links = Routed(effort=16, second_start=True, anneal=True)

@@ -110,10 +110,7 @@ class TaskConstraints:
         return np.flatnonzero(np.bincount(pairs // n, minlength=k) < n)
 
     def linear_cost(self, n: int, k: int) -> LinearCost | None:
-        """Return the linear assignment cost of the constraints; None if there are none.
-
-        It has one entry per fixed task, per forbidden pair and per task with a price. O(n + entries).
-        """
+        """Return the linear assignment cost of the constraints; None if there are none."""
         priced = self.initial is not None and self.price > 0
         if not priced and self.forbidden is None and (self.fixed is None or not np.any(self.fixed >= 0)):
             return None
@@ -241,7 +238,6 @@ class Request:
         return self.use.chosen or self.slots is not None
 
     def using(self, **use: Any) -> Request:
-        """Return the request with other values of `use`."""
         return replace(self, use=replace(self.use, **use))
 
 
@@ -270,7 +266,6 @@ class Problem:
         return self.name == "partition" and self.graph.n >= self.where.k
 
     def comm_cost(self, pe: Int32, threads: int = 1) -> int:
-        """Return J of a mapping, computed from scratch."""
         return CommCost().value(self.graph, self.where, pe, threads)
 
     def cost(self, pe: Int32, threads: int = 1) -> int:

@@ -44,15 +44,7 @@ class RailRule:
 
     @classmethod
     def of(cls, graph: CommGraph, where: Allocation) -> RailRule | None:
-        """Return the rule for a training job (``ml:``), None for other patterns; O(arcs).
-
-        >>> import hopbytes as hb
-        >>> rule = RailRule.of(hb.read("ml:tp=2,pp=2,dp=2,layers=2"), hb.allocate("rails:2x4"))
-        >>> rule.misplaced(np.arange(8, dtype=np.int32)), rule.whole
-        ((0, 0), True)
-        >>> rule.misplaced(np.array([0, 1, 5, 4, 2, 3, 7, 6], np.int32))
-        (0, 6442450944)
-        """
+        """Return the rule for a training job (``ml:``), None for other patterns; O(arcs)."""
         training = training_of(graph)
         if training is None:
             return None
@@ -139,18 +131,14 @@ def with_links_weighed(
 ) -> tuple[Task, Result, Method, list[str]]:
     """Return a mapping whose busiest link carries less, if it is worth a higher J, else the given one.
 
-    The refiner ``routed`` continues from the given mapping, and then from the best of it, ranks in order, the
-    rank orders of training frameworks and ``ug`` with ``umc``. For a training job mappings in which tensor
-    groups or replicas were mapped as one compete (:func:`grid_mappings`). The busiest link decides the
-    predicted time of a step, since links of NVLink are links of these machines. The prediction counts all
-    messages as simultaneous, so it is not the only judge: mappings of a training job that break
-    :class:`RailRule` are refused, and so are those whose J rises by a larger factor than the load of the
-    busiest link falls, unless ranks in order or a rank order has as high a J. Of the others, and within 1 %
-    of the lowest load, the lowest J counts. A mapping with a higher J is given if it saves more than 5 % of
-    the load, if the given one has more than 1 % more than an order of ranks that needs no mapping, or if it
-    breaks the rule.
+    The busiest link decides the predicted time of a step. The prediction counts all messages as simultaneous,
+    so it is not the only judge: mappings of a training job that break :class:`RailRule` are refused, and so
+    are those whose J rises by a larger factor than the load of the busiest link falls, unless ranks in order
+    or a rank order has as high a J. A mapping with a higher J is given if it saves more than 5 % of the load,
+    if the given one has more than 1 % more than an order of ranks that needs no mapping, or if it breaks the
+    rule.
     """
-    from hopbytes.algorithms.refiners.routed import Routed
+    from hopbytes.algorithms.refiners.congestion import Routed
 
     links = Routed(goal=LINKS, effort=max(1, method.link_effort // LESS_EFFORT), hop_percent=LINK_ROOM)
     starts = [result, *_filled(task, result)]
@@ -192,15 +180,7 @@ def with_rule_kept(
 def worth_it(
     graph: CommGraph, where: Allocation, found: Int32, others: Several[Int32]
 ) -> tuple[int | None, list[str]]:
-    """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice.
-
-    >>> import hopbytes as hb
-    >>> where = hb.allocate("rails:4x1:pod=2:spines=1")
-    >>> pairs = hb.CommGraph.from_edges([0, 2], [1, 3], [8, 8])
-    >>> crossed, straight = np.array([0, 2, 1, 3], np.int32), np.array([0, 1, 2, 3], np.int32)
-    >>> worth_it(pairs, where, crossed, [straight])[0], worth_it(pairs, where, straight, [crossed])[0]
-    (0, None)
-    """
+    """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice."""
 
     judged = [Judged.of(graph, where, pe) for pe in (found, *others, *usual_orders(graph))]
     rule = RailRule.of(graph, where)
@@ -240,7 +220,6 @@ class Judged:
 
     @classmethod
     def of(cls, graph: CommGraph, where: Allocation, pe: Int32) -> Judged:
-        """Return a mapping with both numbers."""
         return cls(pe, int(CommCost().value(graph, where, pe)), busiest_link(graph, where, pe))
 
     def worth(self, other: Judged) -> bool:
@@ -331,11 +310,7 @@ def _alike(
 def _hosts_exchanged(
     graph: CommGraph, where: Allocation, pe: Int32, steps: Sequence, effort: Effort
 ) -> Int32:
-    """Return the mapping with the tasks of whole hosts exchanged, which keeps every task on its rail.
-
-    What two hosts send to each other is mapped as if it went from their first GPU to their first GPU; hosts
-    with different numbers of GPUs in use are left as they are.
-    """
+    """Return the mapping with the tasks of whole hosts exchanged, which keeps every task on its rail."""
     used = np.sort(pe).astype(np.int64)
     _, host = np.unique(where.node_of_pe[used], return_inverse=True)
     counts = np.bincount(host)
@@ -352,11 +327,7 @@ def _hosts_exchanged(
 
 
 def _shapes(where: Allocation, blocks: Int64, sizes: tuple[int, int]) -> Iterator[Int64]:
-    """Yield the block of each stage of a replica: numbered by rows and by columns, straight and in turns.
-
-    In turns means that the blocks of every second host are numbered backwards, so that neighbours in
-    different hosts are on one rail.
-    """
+    """Yield the block of each stage of a replica: numbered by rows and by columns, straight and in turns."""
     numbers, turns = np.arange(len(blocks)), _in_turns(where.node_of_pe[blocks])
     by_column = numbers.reshape(sizes[::-1]).T.reshape(-1)
     kinds = [numbers] if 1 in sizes else [numbers, by_column]
@@ -399,12 +370,13 @@ def _chosen_pes(
 
 
 def _among(graph: CommGraph, tasks: Int64) -> CommGraph:
-    """Return the messages among some tasks, which are numbered by their position in `tasks`."""
+    """Return what some tasks send to each other, which are numbered by their position in `tasks`."""
     number = np.full(graph.n, -1, np.int64)
     number[tasks] = np.arange(len(tasks))
     source, target = number[graph.sources()], number[graph.targets]
     kept = (source >= 0) & (target >= 0)
-    return CommGraph.from_edges(source[kept], target[kept], graph.arc_volumes()[kept], n=len(tasks))
+    volumes = None if graph.volumes is None else graph.volumes[kept]
+    return CommGraph.from_edges(source[kept], target[kept], volumes, n=len(tasks))
 
 
 def _mapping(n: int, tasks: Int64, pes: Int64) -> Int32:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,19 +16,28 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import RefinementSettings, refine_placement
-from hopbytes.engine.changing import Changes, LocalSettings, Update
+from hopbytes.engine.changing import (
+    COST,
+    SHIFT,
+    WORK,
+    ArcRows,
+    Changes,
+    LocalSettings,
+    PlacementState,
+    Update,
+)
 from hopbytes.engine.control import RunControl
-from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost, from_entries
-from hopbytes.machines.distances import TableDistance
+from hopbytes.machines.distances import TableDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import exact_imbalance
+from hopbytes.model.capacities import common_divisor, exact_imbalance, sum_of
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.changing import (
+    Batch,
     BatchReport,
-    ChangingMapping,
     Edges,
     Numbers,
     Valued,
@@ -43,6 +53,8 @@ from hopbytes.util.checks import thread_count, whole
 WORK_PER_CHANGE = 3_000
 #: Scanned edges that one change saves for larger repairs.
 SAVED_PER_CHANGE = 10_000
+#: Limit of J and of the price of all migrations, as for searches, and of the sum of loads.
+MOST_COST, MOST_LOAD = 2**58, 2**60
 
 
 class Remapper:
@@ -128,12 +140,29 @@ class Remapper:
         self.one_per_pe = is_one_per_pe(pe, self.where.k) if one_per_pe is None else one_per_pe
         if self.one_per_pe and not is_one_per_pe(pe, self.where.k):
             raise FormatError("mapping", None, "several tasks on a PE, expected at most one with one_per_pe")
-        self._state = ChangingMapping(
-            graph, self.where, pe, usable_pes(pe, absent, self.where.k), exact_imbalance(imbalance),
-            one_per_pe=self.one_per_pe,
-        )
+        usable, self._imbalance = usable_pes(pe, absent, self.where.k), exact_imbalance(imbalance)
+        # J counts the volume of a pair once per stored arc. With arcs of tasks to themselves, the symmetric
+        # graph of an undirected pattern holds sums of both directions, as that of a directed one does.
+        self._undirected = graph.undirected and graph.symmetric().indptr is graph.indptr
+        self._times = 2 if self._undirected else 1
+        csr = graph.symmetric_positive()
+        weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
+        self._pairs = len(csr.targets) // 2
+        self._largest = max(int(self.where.distance.largest), 1)
+        self._weight = self._checked_weight(0, sum_of(weights) // 2 * self._times)
+        self._rows = ArcRows.of(csr._replace(weights=weights * self._times))
+        loads = np.ones(graph.n, np.int64) if self.one_per_pe else graph.task_loads().astype(np.int64)
+        self._total_load = self._checked_load(sum_of(loads))
+        #: A divisor of all loads, the greatest at first: bounds are multiples of it, as those of map_tasks.
+        self._load_unit = common_divisor(loads)
+        #: One more than the largest number that a task ever had, and the number of tasks that are present.
+        self._numbers, self._count = graph.n, graph.n
+        self._state = PlacementState.of(self._rows, pe, loads, usable, kernel_distances(self.where))
+        self._state.counter[COST] = self._cost_from_scratch()
+        self._set_bounds(usable)
+        self._update(Changes(caps_changed=True), LocalSettings(keep_one=not self.one_per_pe))
         saved = whole("saved_per_change", saved_per_change, 0)
-        self._savings = savings_at_first(saved, self._state.size, one_per_pe=self.one_per_pe)
+        self._savings = savings_at_first(saved, self._size, one_per_pe=self.one_per_pe)
 
     def __repr__(self) -> str:
         pes = f"{len(self.in_use):,} of {self.where.k:,} PEs"
@@ -154,35 +183,36 @@ class Remapper:
     @property
     def n(self) -> int:
         """Number of tasks that are present."""
-        return self._state.count
+        return self._count
 
     @property
     def pe(self) -> Int32:
         """int32[...]: the PE of every number of a task, -1 for those that are absent; a read-only view."""
-        view = self._state.pe
+        view = self._state.pe[: self._numbers]
         view.flags.writeable = False
         return view
 
     @property
     def comm_cost(self) -> int:
         """J of the current mapping of the current pattern."""
-        return self._state.comm_cost
+        return int(self._state.counter[COST])
 
     @property
     def pe_loads(self) -> Int64:
         """int64[k]: the load of every PE (a copy)."""
-        loads: Int64 = self._state.state.pe_load.copy()
+        loads: Int64 = self._state.pe_load.copy()
         return loads
 
     @property
     def bounds(self) -> Int64:
         """int64[k]: the largest load of every PE, 0 for PEs that are not in use. O(k)."""
-        return self._state.bounds
+        caps: Int64 = np.where(self._state.usable > 0, self._state.cap + self._state.counter[SHIFT], 0)
+        return caps
 
     @property
     def in_use(self) -> Int64:
         """int64[...]: the PEs that may be used, ascending. O(k)."""
-        return self._state.in_use
+        return np.flatnonzero(self._state.usable)
 
     def snapshot(self) -> tuple[CommGraph, Mapping, Int64]:
         """Return the current pattern, its mapping, and the number of each of its tasks.
@@ -200,7 +230,19 @@ class Remapper:
         -----
         O(n + m log m).
         """
-        return self._state.snapshot()
+        tasks = np.flatnonzero(self.pe >= 0)
+        csr = self._rows.csr(tasks)
+        weights = csr.weights if csr.weights is not None else np.empty(0, np.int64)
+        loads = None if self.one_per_pe else self._state.load[tasks]
+        if self._undirected:
+            graph = CommGraph(csr.indptr, csr.targets, weights // 2, loads=loads, undirected=True)
+        else:
+            source = np.repeat(np.arange(len(tasks)), np.diff(csr.indptr))
+            once = source < csr.targets
+            graph = CommGraph.from_edges(
+                source[once], csr.targets[once], weights[once], n=len(tasks), loads=loads
+            )
+        return graph, Mapping(self._state.pe[tasks], self.where, {"comm_cost": self.comm_cost}), tasks
 
     def verify(self) -> None:
         """Compute everything from scratch and compare it. O(n + m log m).
@@ -211,7 +253,24 @@ class Remapper:
             If J, a load or a number of tasks is wrong, or a task is on a PE that is not in use, which is an
             internal error. After each batch J is checked as well, from what the batch changed.
         """
-        self._state.verify()
+        state, pe = self._state, self.pe
+        present = np.flatnonzero(pe >= 0)
+        load = np.zeros(self.where.k, np.int64)
+        np.add.at(load, pe[present], state.load[present])
+        held = np.bincount(pe[present], minlength=self.where.k)
+        u, v, w = self._rows.arcs_of(np.arange(self._numbers))
+        order, opposite = np.lexsort((v, u)), np.lexsort((u, v))
+        wrong = {
+            "J": self._cost_from_scratch() != self.comm_cost,
+            "a load": not np.array_equal(load, state.pe_load) or int(load.sum()) != self._total_load,
+            "a number of tasks": not np.array_equal(held, state.held) or len(present) != self._count,
+            "a task on a PE out of use": bool(np.any(state.usable[pe[present]] == 0)),
+            "an edge of an absent task": bool(np.any(pe[u] < 0)),
+            "an edge": not (np.array_equal(u[order], v[opposite]) and np.array_equal(w[order], w[opposite])),
+        }
+        for what, found in wrong.items():
+            if found:
+                raise _our_fault(f"{what} of a Remapper does not follow from its arrays")
 
     # ------------------------------------------------------------------------------------ changes
 
@@ -262,14 +321,13 @@ class Remapper:
         O(k).
         """
         batch = collect_batch(edges, {} if loads is None else loads, arrived, vanished, lost, restored)
-        changing = self._state
-        state = changing.state
-        check_batch(batch, state.pe, state.usable > 0, changing.numbers)
-        changing.check_room(batch, self.migration_price)
-        before = changing.scanned
+        state = self._state
+        check_batch(batch, state.pe, state.usable > 0, self._numbers)
+        self._check_room(batch)
+        before = self._scanned
         size = batch.size + int(state.held[batch.lost].sum())
-        done = changing.update(changing.take_over(batch), self._settings(self.work_per_change * size))
-        work = changing.scanned - before
+        done = self._update(self._take_over(batch), self._settings(self.work_per_change * size))
+        work = self._scanned - before
         for savings in self._savings.values():
             savings.add(size + len(done.moved))
         moved, repair_work, met = self._repair(done)
@@ -281,6 +339,112 @@ class Remapper:
             migrations * self.migration_price, work + repair_work, repair_work, "met" if met else "relaxed",
         )  # fmt: skip
 
+    @property
+    def _size(self) -> int:
+        """Number of tasks and stored arcs."""
+        return self._count + 2 * self._pairs
+
+    @property
+    def _scanned(self) -> int:
+        """Scanned edges so far."""
+        return self._rows.scanned + int(self._state.counter[WORK])
+
+    def _take_over(self, batch: Batch) -> Changes:
+        """Change the rows, the bounds and the numbers in use; return what the mapping has to follow."""
+        numbers = max([self._numbers, *(batch.arrived + 1).tolist()])
+        self._rows.grow(numbers)
+        self._state.grow(numbers)
+        self._numbers = numbers
+        drop_u, drop_v, _ = self._rows.arcs_of(batch.vanished)
+        u = np.concatenate([drop_u, batch.u.astype(np.int32)])
+        v = np.concatenate([drop_v, batch.v.astype(np.int32)])
+        now = np.concatenate([np.zeros(len(drop_u), np.int64), batch.volumes * self._times])
+        old = self._rows.set_pairs(u, v, now)
+        self._weight += int(now.sum()) - int(old.sum())
+        self._pairs += int(np.count_nonzero(now)) - int(np.count_nonzero(old))
+        self._count += len(batch.arrived) - len(batch.vanished)
+        loaded, values = batch.loaded.astype(np.int32), batch.loads
+        if self.one_per_pe:
+            loaded, values = batch.arrived.astype(np.int32), np.ones(len(batch.arrived), np.int64)
+        state = self._state
+        gone = int(state.load[batch.vanished].sum())
+        last = dict(zip(loaded.tolist(), values.tolist(), strict=True))  # the last of several loads counts
+        tasks, loads = np.array(list(last), np.int32), np.array(list(last.values()), np.int64)
+        self._total_load += int(loads.sum()) - int(state.load[tasks].sum()) - gone
+        self._load_unit = math.gcd(self._load_unit, common_divisor(loads))
+        usable = state.usable.copy() if len(batch.lost) + len(batch.restored) else state.usable
+        usable[batch.lost], usable[batch.restored] = 0, 1
+        caps_changed = self._set_bounds(usable)
+        return Changes(
+            u, v, old, now, batch.vanished.astype(np.int32), tasks, loads, batch.arrived.astype(np.int32),
+            batch.lost.astype(np.int32), batch.restored.astype(np.int32), caps_changed=caps_changed,
+        )
+
+    def _update(self, changes: Changes, settings: LocalSettings) -> Update:
+        """Bring the mapping up to date; raise HopbytesError if J or loads do not follow from them."""
+        done = self._state.update(self._rows, changes, settings)
+        if not done.agrees:
+            raise _our_fault("J or loads do not follow from what a batch changed")
+        return done
+
+    def _check_room(self, batch: Batch) -> None:
+        """Raise an error if the batch leaves no PE, too many tasks, or sums that are too large."""
+        left = int(np.count_nonzero(self._state.usable)) - len(batch.lost) + len(batch.restored)
+        if left < 1:
+            raise InfeasibleError("the batch takes away the last PE, expected at least one in use")
+        tasks = self._count + len(batch.arrived) - len(batch.vanished)
+        if self.one_per_pe and tasks > left:
+            raise InfeasibleError(f"{tasks} tasks and {left} PEs in use after the batch, expected one each")
+        self._checked_weight(self._weight, sum_of(batch.volumes) * self._times)
+        if not self.one_per_pe:
+            self._checked_load(self._total_load + sum_of(batch.loads))
+        if self.migration_price * tasks > MOST_COST:
+            price = self.migration_price
+            raise ScaleError(f"{tasks} tasks at a migration price of {price} cost more than 2^58")
+
+    def _set_bounds(self, usable: UInt8) -> bool:
+        """Set the largest load of every PE; return whether the array of them changed."""
+        state = self._state
+        if self.one_per_pe:
+            state.counter[SHIFT] = 1
+            return False
+        capacity = self.where.capacity
+        if capacity is None:
+            state.counter[SHIFT] = self._cap(1, int(np.count_nonzero(usable)))
+            return False
+        whole_capacity = int(capacity[usable > 0].sum())
+        known = {size: self._cap(size, whole_capacity) for size in set(capacity.tolist())}
+        caps = np.array([known[size] for size in capacity.tolist()], np.int64)
+        changed = not np.array_equal(caps, state.cap)
+        state.cap[:] = caps
+        return changed
+
+    def _cap(self, size: int, of: int) -> int:
+        unit = max(self._load_unit, 1)
+        total = self._total_load // unit
+        roomy = Fraction(1 + self._imbalance) * total * size / of
+        return min(max(int(roomy), -(-total * size // of)), max(total, 1)) * unit
+
+    def _checked_weight(self, weight: int, more: int) -> int:
+        if (weight + more) * self._largest > MOST_COST:
+            factor = -(-(weight + more) * self._largest // MOST_COST)
+            raise ScaleError(
+                f"volume {weight + more} x largest distance {self._largest} is more than 2^58: "
+                f"divide the volumes or the distances by {factor} or more"
+            )
+        return weight + more
+
+    @staticmethod
+    def _checked_load(total: int) -> int:
+        if total > MOST_LOAD:
+            factor = -(-total // MOST_LOAD)
+            raise ScaleError(f"loads sum to {total}, more than 2^60: divide them by {factor} or more")
+        return total
+
+    def _cost_from_scratch(self) -> int:
+        graph, mapping, _ = self.snapshot()
+        return CommCost().value(graph, self.where, mapping.pe)
+
     def _settings(self, work: int) -> LocalSettings:
         return LocalSettings(
             price=self.migration_price, work=work, keep_one=not self.one_per_pe,
@@ -289,31 +453,29 @@ class Remapper:
 
     def _repair(self, done: Update) -> tuple[dict[int, int], int, bool]:
         """Make the repairs that savings pay for; return the PEs before, their work, if bounds are met."""
-        changing = self._state
         moved = dict(zip(done.moved.tolist(), done.source.tolist(), strict=True))
         work, met = 0, done.met
         for search, savings in self._savings.items():
-            if not met or not savings.suffices(changing.size):
+            if not met or not savings.suffices(self._size):
                 continue
             problem, tasks = self._repair_problem(moved)
             found, spent = repaired(problem, savings, search)
-            savings.pay(spent, changing.size)
+            savings.pay(spent, self._size)
             work += spent
-            pe = changing.in_use[found].astype(np.int32)
-            better = np.flatnonzero(pe != changing.pe[tasks])
+            pe = self.in_use[found].astype(np.int32)
+            better = np.flatnonzero(pe != self.pe[tasks])
             sent = Changes(sent=tasks[better].astype(np.int32), sent_to=pe[better])
-            again = changing.update(sent, self._settings(0))
+            again = self._update(sent, self._settings(0))
             met = again.met
             for task, source in zip(again.moved.tolist(), again.source.tolist(), strict=True):
-                if moved.setdefault(task, source) == changing.pe[task]:
+                if moved.setdefault(task, source) == self.pe[task]:
                     del moved[task]
         return moved, work, met
 
     def _repair_problem(self, moved: dict[int, int]) -> tuple[RepairProblem, Int64]:
         """Return the problem of a larger repair, in which `moved` are the PEs before, and its tasks."""
-        changing = self._state
-        graph, _, tasks = changing.snapshot()
-        pes, home = changing.in_use, changing.pe.copy()
+        graph, _, tasks = self.snapshot()
+        pes, home = self.in_use, self.pe.copy()
         home[list(moved)] = list(moved.values())
         number = np.full(self.where.k + 1, -1, np.int32)  # the last entry serves index -1
         number[pes] = np.arange(len(pes), dtype=np.int32)
@@ -321,11 +483,15 @@ class Remapper:
         evicted = int(np.count_nonzero((home >= 0) & (number[home] < 0)))
         problem = RepairProblem(
             graph, self.where if len(pes) == self.where.k else self.where.select(pes),
-            number[changing.pe[tasks]], number[home], Bounds(changing.bounds[pes]), self.migration_price,
-            None if self.most_moves is None else max(self.most_moves - evicted, 0), changing.imbalance,
+            number[self.pe[tasks]], number[home], Bounds(self.bounds[pes]), self.migration_price,
+            None if self.most_moves is None else max(self.most_moves - evicted, 0), self._imbalance,
             one_per_pe=self.one_per_pe, seed=self.seed, threads=self.threads,
         )  # fmt: skip
         return problem, tasks
+
+
+def _our_fault(what: str) -> HopbytesError:
+    return HopbytesError(f"internal error: {what}; please report this")
 
 
 def is_one_per_pe(pe: Int32, k: int) -> bool:
@@ -378,7 +544,6 @@ class Savings:
     batches: int = 0  # batches since the latest repair
 
     def add(self, changes: int) -> None:
-        """Save for the changes of a batch."""
         self.saved += self.per_change * changes
         self.batches += 1
 
@@ -444,13 +609,14 @@ def repaired(
             best = min((best, pe), key=lambda each: problem.cost(each, savings.use))
             price //= 2
             break
-        price = HIGHER * max(price, _typical_price(problem))
+        typical = max(1, problem.graph.total_volume // max(1, 4 * problem.graph.n))
+        price = HIGHER * max(price, typical)
     savings.price = price
     return best, sum(problem.work)
 
 
 def by_v_cycles(problem: RepairProblem, price: int) -> Int32:
-    """Search by V-cycles from the current changing."""
+    """Search by V-cycles from the current mapping."""
     bounds = Bounds(problem.bounds.load, linear_cost=_linear_cost(problem, price))
     control = RunControl(
         seed=problem.seed, threads=problem.threads, spend=lambda arcs, _: problem.work.append(arcs)
@@ -497,10 +663,6 @@ def savings_at_first(
     for savings in kinds.values():
         savings.saved = int(savings.rate * size)
     return kinds
-
-
-def _typical_price(problem: RepairProblem) -> int:
-    return max(1, problem.graph.total_volume // max(1, 4 * problem.graph.n))
 
 
 def _linear_cost(problem: RepairProblem, price: int) -> LinearCost | None:

@@ -63,9 +63,8 @@ class Task:
     goal: Objective
     in_order_counts: bool = True  # the mapping in order is a candidate if every process has one slot
 
-    def formulated(self, request: Request | None = None) -> Problem:
-        """Return the formulated problem, by default for the original request."""
-        return formulate(self.graph, self.where, request or self.request, self.constraints)
+    def formulated(self, request: Request) -> Problem:
+        return formulate(self.graph, self.where, request, self.constraints)
 
     def value(self, problem: Problem, pe: Int32, threads: int = 1) -> Value:
         """Return the key by which mappings are compared; exact integers for J."""
@@ -75,7 +74,7 @@ class Task:
         return self.goal.value(self.graph, self.where, problem.pes[pe].astype(np.int32)), cost
 
 
-def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
+def policies(task: Task, *, silent: bool) -> Iterator[Policy]:
     """Yield the policies of slot selection: only one if the slots are given or all slots are needed.
 
     With constraints on single tasks the search cannot choose freely, and neither can it without `silent`
@@ -163,12 +162,7 @@ def _around(where: Allocation, slots: Int64, needed: Int64) -> Int64:
 
 
 def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
-    """Return arguments of :func:`hopbytes.allocate` for "filled" and "spread"; {} without a choice.
-
-    >>> import hopbytes as hb
-    >>> slot_choices(hb.allocate("node:4 core:6"), 12, equal_nodes=True)
-    {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
-    """
+    """Return arguments of :func:`hopbytes.allocate` for "filled" and "spread"; {} without a choice."""
     if n >= where.k or n == 0 or asked_by_job(where, n):
         return {}
     if not equal_nodes:
@@ -183,15 +177,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
 
 
 def window(where: Allocation, wanted: int) -> Int64:
-    """Return at least `wanted` PEs that are close to each other, or all PEs if there are fewer.
-
-    The machine is divided along its levels (:meth:`Allocation.split`) as long as a part is large enough. The
-    last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
-
-    >>> import hopbytes as hb
-    >>> window(hb.allocate("torus:4x4 / core:1"), 4).tolist()
-    [0, 1, 4, 5]
-    """
+    """Return at least `wanted` PEs that are close to each other, or all PEs if there are fewer."""
     pes = np.arange(where.k, dtype=np.int64)
     while len(pes) > wanted:
         parts = where.split(pes)
@@ -294,7 +280,6 @@ class Trial:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem that sequences solve."""
         if self.policy.window is None:
             return self._task.formulated(self.policy.request)
         return _with_any_slot(self._task, self.policy.window)
@@ -333,8 +318,6 @@ def _beside_filled(task: Task, result: Result, steps: Sequence, effort: Effort) 
 
 def _with_any_slot(task: Task, pes: Int64) -> Problem:
     """Return the problem with more tasks without messages, one per free slot, so that any slot may be used.
-
-    An exchange with such a task is a move to a free slot, so all mappers and refiners can make such moves.
     """
     graph, constraints, initial = task.graph, task.constraints, task.constraints.initial
     indptr = np.append(graph.indptr, np.full(len(pes) - graph.n, graph.indptr[-1]))
@@ -362,11 +345,7 @@ def _in_order(task: Task, trials: list[Trial]) -> list[Result]:
 
 
 def _blocks_in_order(task: Task, result: Result, effort: Effort) -> list[Result]:
-    """Return blocks of consecutive tasks if a partition was found that costs more than these.
-
-    On a path or a ring with hardly more tasks than PEs, where nearly all edges are cut, they may be optimal.
-    O(m).
-    """
+    """Return blocks of consecutive tasks if a partition was found that costs more than these."""
     problem = result.problem
     if not task.in_order_counts or task.constraints or problem.name != "partition":
         return []

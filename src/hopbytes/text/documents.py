@@ -28,19 +28,14 @@ class Element:
     text: str = ""
 
     def get(self, name: str, default: str = "") -> str:
-        """Value of an attribute."""
         return self.attributes.get(name, default)
 
     def named(self, tag: str) -> Iterator[Element]:
-        """Children with a tag."""
         return (child for child in self.children if child.tag == tag)
 
 
 def read_xml(path: str, *, root: str, max_bytes: int = LARGEST_XML) -> Element:
-    """Read a small XML file (also compressed) into elements.
-
-    One pass; memory is about ten times the file.
-    """
+    """Read a small XML file (also compressed) into elements."""
     with open_stream(path, max_bytes=max_bytes) as opened:
         return parse_xml(opened.stream, path, root=root)
 
@@ -134,29 +129,24 @@ class Yaml:
         self.path, self.line, self.value = path, line, value
 
     def fail(self, what: str) -> FormatError:
-        """Return the error for this place."""
         return FormatError(self.path, self.line, what)
 
     def mapping(self, what: str) -> dict[str, Yaml]:
-        """Return the pairs of a mapping; FormatError if it is not one."""
         if not isinstance(self.value, dict):
             raise self.fail(f"{what} is {_kind(self.value)}, expected pairs key: value")
         return self.value
 
     def items(self, what: str) -> Iterator[Yaml]:
-        """Return the entries of a list; FormatError if it is not one."""
         if not isinstance(self.value, list):
             raise self.fail(f"{what} is {_kind(self.value)}, expected a list")
         return iter(self.value)
 
     def text(self, what: str) -> str:
-        """Return a scalar as text; FormatError if it is not one."""
         if not isinstance(self.value, str):
             raise self.fail(f"{what} is {_kind(self.value)}, expected a word")
         return self.value
 
     def integer(self, what: str, least: int = 1, most: int = 2**31 - 1) -> int:
-        """Return a scalar as an integer; FormatError if it is not one or out of bounds."""
         text = self.text(what)
         if not (text.isascii() and text.isdigit() and len(text) < 19 and least <= int(text) <= most):
             raise self.fail(f"{what} is {text[:40]!r}, expected an integer from {least} to {most}")
@@ -215,12 +205,8 @@ def _convert(path: str, node: Any) -> Yaml:
     return Yaml(path, line, pairs)
 
 
-def parse_object(data: bytes, name: str, what: str) -> dict[str, Any]:
-    """Return the object that a JSON text holds.
-
-    >>> parse_object(b'{"rank": 0}', "a.json", "a trace")
-    {'rank': 0}
-    """
+def parse_object(data: bytes | str, name: str, what: str) -> dict[str, Any]:
+    """Return the object that a JSON text holds."""
     try:
         content = json.loads(data)
     except json.JSONDecodeError as error:

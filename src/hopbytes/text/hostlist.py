@@ -23,12 +23,7 @@ HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)
 
 
 def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> list[str]:
-    """Expand a host list: names separated by commas, blanks or line ends, numbers in brackets.
-
-    >>> from hopbytes.text.hostlist import expand_hosts
-    >>> expand_hosts("n[08-10],login")
-    ['n08', 'n09', 'n10', 'login']
-    """
+    """Expand a host list: names separated by commas, blanks or line ends, numbers in brackets."""
     hosts: list[str] = []
     for word in _split_outside_brackets(text, where, line):
         pieces = re.split(r"\[([^\[\]]*)\]", word)  # names at even places, brackets at odd ones
@@ -106,12 +101,19 @@ def is_table(line: str) -> bool:
     return len(words) > 1 and words[0] in ("node", "host", "name", "hostname")
 
 
-def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
-    hosts: dict[str, None] = {}
-    table = False  # node,group,switch: the first column has the names
+def _numbered_lines(where: str, stream: TextIO) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
         if len(line) >= MAX_LINE:
             raise FormatError(where, number, f"a line of {MAX_LINE} characters or more, expected a host name")
+        if number > MAX_HOSTS * 64:
+            raise FormatError(where, number, "too many lines, expected a file of host names")
+        yield number, line
+
+
+def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
+    hosts: dict[str, None] = {}
+    table = False  # node,group,switch: the first column has the names
+    for number, line in _numbered_lines(where, stream):
         words = line.partition("#")[0].split()
         if words and not hosts and not table and is_table(line):
             table = True
@@ -182,11 +184,9 @@ Allocated = Callable[[], Sequence[str]]
 
 
 def read_slots(path: str, allocated: Allocated = tuple) -> Slots:
-    """Read a host file: ``name``, repeated or not, ``user@name slots=4``, ``name:4``.
-
-    Source: the host files of Open MPI 4 and PRRTE (keywords in small letters; other cases are read, too), the
-    manuals of Hydra, MVAPICH, Intel MPI and Grid Engine.
-    """
+    """Read a host file: ``name``, repeated or not, ``user@name slots=4``, ``name:4``."""
+    # Source: the host files of Open MPI 4 and PRRTE (keywords in small letters; other cases are read, too),
+    # the manuals of Hydra, MVAPICH, Intel MPI and Grid Engine.
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as stream:
             return _slots_of_lines(path, stream, allocated)
@@ -198,9 +198,7 @@ def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:
     stated: dict[str, int] = {}
     mentions: dict[str, int] = {}
     excluded: set[str] = set()
-    for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
-        if len(line) >= MAX_LINE or number > MAX_HOSTS * 64:
-            raise FormatError(path, number, f"{MAX_LINE} characters in a line, or too many lines")
+    for number, line in _numbered_lines(path, stream):
         text = line.partition("#")[0].partition("//")[0]
         words = "=".join(part.strip() for part in text.split("=")).split()
         if not words:

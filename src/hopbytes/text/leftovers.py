@@ -17,11 +17,9 @@ def name_of_process(prefix: str, suffix: str = "") -> str:
 
 
 def remove_left(folder: str, prefix: str, suffix: str = "") -> None:
-    """Remove files and folders called by :func:`name_of_process` whose processes of this user are gone.
-
-    Processes of other computers, which may share the folder, and of other containers are not known here: what
-    they left stays. O(entries of the folder).
-    """
+    """Remove files and folders called by :func:`name_of_process` whose processes of this user are gone."""
+    # Processes of other computers, which may share the folder, and of other containers are not known here:
+    # what they left stays. O(entries of the folder).
     named = re.compile(
         rf"{re.escape(prefix)}{_here()}-([0-9]{{1,10}})-[0-9a-f]{{16}}.{{0,16}}{re.escape(suffix)}", re.ASCII
     )

@@ -127,12 +127,11 @@ class _UnopenedError(FormatError):
     """A file that was not opened, so that the message has nothing of its content."""
 
 
-class _Holder:
-    """A file that names others, and those of them that were opened."""
+class _Holder(NamedTuple):
+    """The folder of a file that names others, and those of them that were opened."""
 
-    def __init__(self, path: str) -> None:
-        self.folder = os.path.realpath(os.path.dirname(path))
-        self.opened: list[str] = []
+    folder: str
+    opened: list[str]
 
 
 #: The files whose references are being read, the outermost first.
@@ -141,13 +140,11 @@ _holders: ContextVar[tuple[_Holder, ...]] = ContextVar("holders", default=())
 
 @contextlib.contextmanager
 def named_in(path: str | None) -> Iterator[None]:
-    """Treat every file that is opened inside the block as one that the file `path` names.
-
-    Who made that file need not be the user, so such a name is obeyed only where it is a regular file in the
-    same folder or below it, no such file names another one, and no message shows anything of the content.
-    `path` None is standard input, which stands for the current folder.
-    """
-    holder = _Holder(path or "")
+    """Treat every file that is opened inside the block as one that the file `path` names."""
+    # Who made that file need not be the user, so such a name is obeyed only where it is a regular file in the
+    # same folder or below it, no such file names another one, and no message shows anything of the content.
+    # `path` None is standard input, which stands for the current folder.
+    holder = _Holder(os.path.realpath(os.path.dirname(path or "")), [])
     token = _holders.set((*_holders.get(), holder))
     try:
         yield
@@ -163,10 +160,8 @@ def named_in(path: str | None) -> Iterator[None]:
 
 
 def check_reference(path: str, *, folder: bool = False) -> None:
-    """Raise FormatError where a file is named in another one and :func:`named_in` forbids to open it.
-
-    With `folder` the name is one of a folder, whose files are opened one by one later.
-    """
+    """Raise FormatError where a file is named in another one and :func:`named_in` forbids to open it."""
+    # With `folder` the name is one of a folder, whose files are opened one by one later.
     holders = _holders.get()
     if not holders:
         return

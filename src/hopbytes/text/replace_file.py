@@ -21,11 +21,9 @@ LONGEST_WAIT = 5.0
 
 
 class Part:
-    """A file that is being written for `target`, in the same folder.
-
-    Where the file system can, it has no name until it is complete, so that nothing is left of it however the
-    process ends. Elsewhere it is called ``.NAME.….part``.
-    """
+    """A file that is being written for `target`, in the same folder."""
+    # Where the file system can, it has no name until it is complete, so that nothing is left of it however
+    # the process ends. Elsewhere it is called ``.NAME.….part``.
 
     def __init__(self, target: str, mode: int) -> None:
         folder, name = os.path.split(target)
@@ -55,7 +53,6 @@ class Part:
         return os.fdopen(self._descriptor, "wb", closefd=False)
 
     def put_in_place(self) -> None:
-        """Replace the target atomically."""
         if not self._named:
             self._give_name()
         with contextlib.suppress(OSError, AttributeError):
@@ -111,11 +108,9 @@ def _state(path: str) -> bytes:
 
 @contextlib.contextmanager
 def gone_if_killed(parts: Sequence[Part]) -> Iterator[None]:
-    """Remove unfinished files when SIGTERM or SIGHUP ends the process meanwhile.
-
-    A process that would die of the signal still does; handlers of others, ignored signals and other threads
-    than the first are left alone.
-    """
+    """Remove unfinished files when SIGTERM or SIGHUP ends the process meanwhile."""
+    # A process that would die of the signal still does; handlers of others, ignored signals and other threads
+    # than the first are left alone.
     import signal
     import threading
 
@@ -140,10 +135,8 @@ def gone_if_killed(parts: Sequence[Part]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alone_in(folders: Sequence[str]) -> Iterator[None]:
-    """Keep other writers of several files out of folders, so that files of one set stay together.
-
-    Where a folder cannot be locked, or is for longer than LONGEST_WAIT, the writer goes on without.
-    """
+    """Keep other writers of several files out of folders, so that files of one set stay together."""
+    # Where a folder cannot be locked, or is for longer than LONGEST_WAIT, the writer goes on without.
     try:
         import fcntl
     except ImportError:  # not on this system

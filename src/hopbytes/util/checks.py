@@ -18,9 +18,6 @@ def thread_count(threads: int | None, name: str = "threads") -> int:
     """Return the number of threads that the caller gave under this `name`, by default one for each CPU.
 
     More than :data:`MOST_THREADS` and than there are CPUs are of no use; answers do not depend on them.
-
-    >>> thread_count(3), thread_count(None) == cpus_allowed()
-    (3, True)
     """
     if threads is None:
         return cpus_allowed()
@@ -38,11 +35,7 @@ T = TypeVar("T")
 
 
 def name_of(what: str, value: T, *kinds: type) -> T:
-    """Return `value` if it is a text or an instance of one of `kinds`.
-
-    >>> name_of("weight", "bytes")
-    'bytes'
-    """
+    """Return `value` if it is a text or an instance of one of `kinds`."""
     if not isinstance(value, (str, *kinds)):
         expected = " or ".join(["a name", *(f"a {kind.__name__}" for kind in kinds)])
         raise WrongTypeError(f"{what} {value!r}, expected {expected}")
@@ -50,11 +43,7 @@ def name_of(what: str, value: T, *kinds: type) -> T:
 
 
 def whole(what: str, value: object, lowest: int) -> int:
-    """Return an integer from `lowest` to 2**63 - 1 as a Python integer.
-
-    >>> whole("threads", np.int32(4), 1)
-    4
-    """
+    """Return an integer from `lowest` to 2**63 - 1 as a Python integer."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise WrongTypeError(f"{what} {value!r}, expected an integer >= {lowest}")
     if value < lowest:
@@ -70,10 +59,7 @@ def check_functions(**given: object) -> None:
 
 
 def check_truths(**given: object) -> None:
-    """Raise WrongTypeError for an argument that is neither None nor a truth value.
-
-    >>> check_truths(pack=True, partition=None)
-    """
+    """Raise WrongTypeError for an argument that is neither None nor a truth value."""
     _check(given, lambda value: isinstance(value, (bool, np.bool_)), "True or False")
 
 
@@ -89,11 +75,7 @@ def _check(given: dict[str, object], fits: Callable[[object], bool], expected: s
 
 
 def texts_of(what: str, value: object) -> tuple[str, ...]:
-    """Return one text or several as a tuple.
-
-    >>> texts_of("exclude", "node=3"), texts_of("exclude", ["node=3", "core=0"])
-    (('node=3',), ('node=3', 'core=0'))
-    """
+    """Return one text or several as a tuple."""
     several = (value,) if isinstance(value, str) else value
     single = isinstance(several, bytes) or getattr(several, "shape", None) == ()  # an array without axes
     if isinstance(several, Iterable) and not single:

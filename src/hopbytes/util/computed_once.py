@@ -16,14 +16,6 @@ def computed_once(most: int) -> Callable[[Callable[[Argument], Result]], Callabl
     Equal arguments share a result, as with :func:`functools.lru_cache`, but an object for which the result is
     known is recognised by its identity. It is hashed once only, since the hash of a machine from a file takes
     as long as reading all of its routes.
-
-    >>> @computed_once(2)
-    ... def double(text: str) -> str:
-    ...     print("computing")
-    ...     return 2 * text
-    >>> double("ab"), double("ab")
-    computing
-    ('abab', 'abab')
     """
 
     def make(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:

@@ -34,12 +34,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def build(registry: Registry[type[T]], choice: str | T) -> T:
-    """Return an instance of the class that `choice` names, with its options set.
-
-    >>> from hopbytes.algorithms.base import mappers
-    >>> build(mappers, "identity")
-    Identity()
-    """
+    """Return an instance of the class that `choice` names, with its options set."""
     if not isinstance(choice, str):
         _check_options(registry, choice)
         return choice
@@ -73,9 +68,6 @@ def check_types(thing: Any, what: str = "") -> None:
     """Raise WrongTypeError if an option of an algorithm is not of its type.
 
     The error names the class unless `what` names the object.
-
-    >>> from hopbytes.algorithms.mappers.multisection import Multisection
-    >>> check_types(Multisection(slack="even"))
     """
     for field in _fields(type(thing)):
         kinds = _KINDS.get(getattr(field.type, "__name__", str(field.type)))

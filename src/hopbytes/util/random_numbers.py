@@ -25,11 +25,7 @@ _MIX_LEFT, _MIX_RIGHT = 0xCA01F9DD, 0x4973F715
 
 
 def derived_seeds(entropy: Sequence[int], count: int) -> UInt64:
-    """Return `count` seeds that depend on all integers in `entropy`.
-
-    >>> derived_seeds((7, 1), 2)
-    array([6635463128224577688, 5133392297773249075], dtype=uint64)
-    """
+    """Return `count` seeds that depend on all integers in `entropy`."""
     return derived_words(entropy, 2 * count).astype("<u4").view("<u8").astype(np.uint64)
 
 
@@ -83,12 +79,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 class RandomNumbers:
-    """SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function.
-
-    >>> random = RandomNumbers(1)
-    >>> random.permutation(5).tolist(), random.below(10), random.distinct(100, 3).tolist()
-    ([2, 4, 0, 3, 1], 7, [73, 66, 85])
-    """
+    """SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function."""
 
     def __init__(self, seed: int) -> None:
         self._state = int(mixed_words(np.array([seed & _MASK], np.uint64) + np.uint64(GAMMA))[0])
@@ -109,7 +100,6 @@ class RandomNumbers:
         return np.argsort(self.words(count), kind="stable").astype(np.int64)
 
     def shuffled(self, items: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Return the rows of an array in random order."""
         return items[self.permutation(len(items))]
 
     def distinct(self, bound: int, count: int) -> Int64:

@@ -29,13 +29,11 @@ class Registry(Generic[T]):
     """The registered objects of one kind, by name."""
 
     def __init__(
-        self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
-        aliases: Mapping[str, str] | None = None, entry_points: str = "",
-        modules: Mapping[str, str] | None = None,
+        self, kind: str, packages: str | tuple[str, ...], aliases: Mapping[str, str] | None = None,
+        entry_points: str = "", modules: Mapping[str, str] | None = None,
     ) -> None:
         self.kind = kind
         self._packages = (packages,) if isinstance(packages, str) else packages
-        self._prefixes = prefixes
         self._aliases = dict(aliases or {})
         self._things: dict[str, T] = {}
         self._discovered = False
@@ -96,12 +94,7 @@ class Registry(Generic[T]):
         self._things.setdefault(entry.name, thing)
 
     def class_named(self, class_name: str) -> T | None:
-        """Return the thing whose class has a name, None if there is none; the likely file is tried first.
-
-        >>> from hopbytes.algorithms.base import mappers
-        >>> mappers.class_named("RoundRobin").__name__
-        'RoundRobin'
-        """
+        """Return the thing whose class has a name, None if there is none; the likely file is tried first."""
         snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
         for name in (snake, class_name.lower()):
             self._load(name)
@@ -128,10 +121,8 @@ class Registry(Generic[T]):
         if name in self._modules or not name.isidentifier():
             return
         for package in self._packages:
-            if not hasattr(importlib.import_module(package), "__path__"):
-                continue
-            for prefix in self._prefixes:
-                module = f"{package}.{prefix}{name}"
+            if hasattr(importlib.import_module(package), "__path__"):
+                module = f"{package}.{name}"
                 if importlib.util.find_spec(module) is not None:
                     importlib.import_module(module)
 
@@ -156,7 +147,6 @@ class Registry(Generic[T]):
         return next((name for name, known in self._things.items() if known is thing), None)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over all names in alphabetical order."""
         self._discover()
         return iter(sorted(self._things))
 

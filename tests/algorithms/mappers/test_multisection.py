@@ -225,3 +225,13 @@ def test_a_large_graph_is_cut_on_a_coarse_graph_unless_it_is_a_lattice(make, lea
         cost.append(found.comm_cost / side)
     assert least <= work[1] / work[0] <= most
     assert cost[1] <= 1.05 * cost[0]
+
+
+def test_a_child_may_hold_the_tasks_that_are_fixed_inside_it() -> None:
+    """36 of 40 tasks are fixed to the first node, which may hold 28 as long as any task may go anywhere."""
+    where, tasks = hb.allocate("node:2@10 core:2@1"), np.arange(36)
+    fixed = from_entries(tasks, tasks % 2, np.zeros(36, np.int64), np.repeat([FORBIDDEN, 0], [36, 4]))
+    room = np.full(4, 20)
+    free, held = (levels_of(where, Bounds(room, linear_cost=each), None)[0][0] for each in (None, fixed))
+    assert free.caps(np.array([40]), 0, exact=False).tolist() == [28, 28]
+    assert held.caps(np.array([40]), 0, exact=False).tolist() == [36, 28]

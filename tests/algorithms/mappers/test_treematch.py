@@ -11,7 +11,7 @@ from helpers.errors import mentions
 from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes.algorithms.mappers.treematch import in_whole_tree, shapes
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.kernels.graph import group_objects
+from hopbytes.kernels import group_objects
 
 TREE = "socket:2@3 cache:3@2 core:2@1"
 

@@ -170,7 +170,7 @@ def test_a_failing_cut_comes_out_as_its_error(monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("inside a worker")
 
-    monkeypatch.setattr("hopbytes.algorithms.multisection.descent.partition_many", broken)
+    monkeypatch.setattr("hopbytes.algorithms.mappers.multisection.partition_many", broken)
     with pytest.raises(ZeroDivisionError, match="inside a worker"):
         hb.map_tasks(grid(10), WHERE, "multisection:schedule=queue", partition=True)
 

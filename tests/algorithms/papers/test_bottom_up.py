@@ -1,4 +1,4 @@
-"""Constructions by partitions: they find cliques that fill nodes, and fill units exactly."""
+"""Constructions by partitions: cliques that fill nodes, exact units, halves of machines."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 import hopbytes as hb
 from helpers.machines import nodes
 from hopbytes.algorithms.base import Bounds, Effort, mappers
+from hopbytes.algorithms.mappers.level_by_level import halved
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
@@ -45,3 +46,25 @@ def test_bottom_up_fills_units_exactly_on_three_levels():
     one_each = np.ones(60, np.int64)
     pe = build(mappers, "bottom_up").map(small, where, Bounds(one_each, one_each, exact=True), Effort(seed=3))
     assert sorted(pe.tolist()) == list(range(60))
+
+
+def test_halves_follow_the_machine_before_they_follow_numbers():
+    # Three nodes of 2, 4 and 1 cores: first 1 node against 2, then node against node, then cores.
+    where = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, (2, 4, 1))))
+    tree = halved(where.groups())
+    cuts = [group.tolist() for group in tree.groups()]
+    assert cuts == [
+        [0, 0, 1, 1, 1, 1, 1],
+        [0, 1, 2, 2, 2, 2, 3],
+        [0, 1, 2, 2, 3, 3, 4],
+        [0, 1, 2, 3, 4, 5, 6],
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 64, 100])
+def test_plain_halves_are_floor_and_ceil(k):
+    tree = halved([np.arange(k, dtype=np.int32)])
+    assert tree.k == k
+    first = tree.groups()[0]
+    if k > 1:
+        assert np.bincount(first).tolist() == [k // 2, -(-k // 2)]

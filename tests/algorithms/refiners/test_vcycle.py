@@ -7,7 +7,8 @@ import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import RefinementSettings, RunControl, even_placement, refine_placement
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, even_placement, refine_placement
 from hopbytes.util.options import build
 
 SPEC = "torus:4x4"

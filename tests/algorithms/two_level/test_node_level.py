@@ -8,7 +8,8 @@ from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
 from hopbytes.algorithms.two_level.groups import balance_fix, cut, nodes_of, partition_to_nodes, settings_of
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
-from hopbytes.engine import PartitionSettings, RunControl
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.problem import PartitionSettings
 from hopbytes.engine.routed_search import hop_greedy
 from hopbytes.model.comm_graph import CommGraph
 

@@ -13,7 +13,7 @@ from hopbytes.algorithms.two_level.groups import groups_of_mapping, move_groups,
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of
 from hopbytes.algorithms.two_level.routing import MOST_VALUE, routed, routed_groups
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine import RunControl
+from hopbytes.engine.control import RunControl
 from hopbytes.engine.routed_search import (
     CongestionSettings,
     HybridTerms,

@@ -14,7 +14,8 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level

@@ -14,6 +14,7 @@ from hopbytes.algorithms.mappers.multisection import partitioners
 from hopbytes.machines.allocate.hosts import samplers
 from hopbytes_laboratory import compare_runs
 
+SCHEMA = BENCH / "laboratory/compare-runs.schema.json"
 ON_LINKS = hb.allocate("torus:4x4 / core:2")
 
 
@@ -69,6 +70,14 @@ def test_tables_of_runs(results, capsys):
     standings = {standing["contender"]: standing for standing in printed}
     assert standings["ours:eco"]["ratios"]["comm_cost"] == pytest.approx(0.75)
     assert standings["ours:eco"]["wins"] == 1
+
+
+def test_what_is_printed_fits_its_schema(results, capsys):
+    jsonschema = pytest.importorskip("jsonschema")
+    assert compare_runs.main([str(results), "--baseline", "theirs", "--json"]) == 0
+    schema, answer = json.loads(SCHEMA.read_text()), json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator(schema).validate(answer)
+    assert set(answer) == set(schema["properties"])
 
 
 def test_errors_of_runs_are_one_line(results, capsys):

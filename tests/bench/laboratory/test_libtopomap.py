@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.groups import nodes_of
-from hopbytes.engine import PartitionSettings
+from hopbytes.engine.problem import PartitionSettings
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes_laboratory.libtopomap import halves, host_graph

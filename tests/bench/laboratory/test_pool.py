@@ -58,6 +58,12 @@ def until(condition, seconds: float = 10.0) -> bool:
     return False
 
 
+def work(pool, *jobs):
+    """Have jobs done, and wait for their answers."""
+    pool.submit(jobs)
+    pool.wait(jobs)
+
+
 def test_answers_arrive_in_the_jobs_they_belong_to(make_job):
     jobs = [make_job(side, seed=seed) for side in (8, 20, 33) for seed in (1, 2)]
     with WorkerPool(2, start_work=0) as pool:
@@ -67,21 +73,13 @@ def test_answers_arrive_in_the_jobs_they_belong_to(make_job):
     assert [len(job.answer) // 4 for job in jobs] == [64, 64, 400, 400, 1089, 1089]
 
 
-def test_little_work_starts_no_process(make_job):
-    with WorkerPool(2) as pool:
+@pytest.mark.parametrize(("most", "options"), [(None, {}), ("0", {"start_work": 0})])
+def test_little_work_or_the_environment_starts_no_process(make_job, monkeypatch, most, options):
+    if most is not None:
+        monkeypatch.setenv("HOPBYTES_WORKERS", most)
+    with WorkerPool(2, **options) as pool:
         job = make_job(20)
-        pool.submit([job])
-        pool.wait([job])
-        assert job.answer is not None
-        assert pool.process_ids() == []
-
-
-def test_environment_forbids_workers(make_job, monkeypatch):
-    monkeypatch.setenv("HOPBYTES_WORKERS", "0")
-    with WorkerPool(2, start_work=0) as pool:
-        job = make_job(20)
-        pool.submit([job])
-        pool.wait([job])
+        work(pool, job)
         assert job.answer is not None
         assert pool.process_ids() == []
 
@@ -89,8 +87,7 @@ def test_environment_forbids_workers(make_job, monkeypatch):
 def test_error_in_the_partitioner_is_a_reason_not_a_crash(make_job):
     job = make_job(20, preset="no such preset")
     with WorkerPool(1, start_work=0) as pool:
-        pool.submit([job])
-        pool.wait([job])
+        work(pool, job)
         assert job.done
         assert job.answer is None
         assert "context name" in job.reason
@@ -107,8 +104,7 @@ def test_input_that_ends_the_partitioner_fails_one_job(make_job, damage):
         bad.file.seek(24 + 4 * 1601)
         bad.file.write(np.full(8, 10**9, "<u4").tobytes())
     with WorkerPool(1, start_work=0) as pool:
-        pool.submit([bad, good])
-        pool.wait([bad, good])
+        work(pool, bad, good)
         assert bad.answer is None
         assert "exit status" in bad.reason
         assert pool.lost == 1
@@ -123,20 +119,17 @@ def test_killed_worker_fails_its_job_and_is_replaced(make_job):
         pool.wait([slow])
         assert slow.done
         assert slow.answer is None
-        pool.submit([next_one])
-        pool.wait([next_one])
+        work(pool, next_one)
         assert next_one.answer is not None
 
 
 def test_worker_killed_while_idle_costs_nothing(make_job):
     first, second = make_job(20), make_job(20)
     with WorkerPool(1, start_work=0) as pool:
-        pool.submit([first])
-        pool.wait([first])
+        work(pool, first)
         os.kill(pool.process_ids()[0], signal.SIGKILL)
         assert until(lambda: not pool.process_ids())
-        pool.submit([second])
-        pool.wait([second])
+        work(pool, second)
         assert second.answer == first.answer
         assert pool.lost == 0
 
@@ -145,11 +138,10 @@ def test_pool_may_outlive_the_thread_that_used_it_first(make_job):
     # The kernel ties a worker's life to the thread that started it.
     first, second = make_job(20), make_job(20)
     with WorkerPool(1, start_work=0) as pool:
-        thread = threading.Thread(target=lambda: (pool.submit([first]), pool.wait([first])))
+        thread = threading.Thread(target=work, args=[pool, first])
         thread.start()
         thread.join()
-        pool.submit([second])
-        pool.wait([second])
+        work(pool, second)
         assert first.answer == second.answer is not None
 
 
@@ -162,8 +154,7 @@ def test_deadline_gives_up_and_leaves_a_usable_pool(make_job):
         assert [job.reason for job in slow[1:]] == ["no time left"] * 2
         assert until(lambda: not any(alive(process) for process in processes))
         again = make_job(20)
-        pool.submit([again])
-        pool.wait([again])
+        work(pool, again)
         assert again.answer is not None
 
 
@@ -221,24 +212,12 @@ def test_workers_die_with_their_parent():
     assert until(lambda: not any(alive(process) for process in processes))
 
 
-def test_worker_imports_little():
-    code = (
-        "import sys; from hopbytes_laboratory.partitioners import _worker; import kaminpar;"
-        "heavy = {'numpy', 'scipy', 'click', 'hopbytes.model.comm_graph', 'hopbytes._core'};"
-        "print(*sorted(heavy & set(sys.modules)))"
-    )
-    path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=path)
-    assert done.stdout.strip() == ""
-
-
 def test_temporary_file_where_memory_files_are_missing(make_job, monkeypatch):
     usual = make_job(20)
     monkeypatch.delattr(os, "memfd_create", raising=False)
     job = make_job(20)
     with WorkerPool(1, start_work=0) as pool:
-        pool.submit([usual, job])
-        pool.wait([usual, job])
+        work(pool, usual, job)
     assert job.answer is not None
     assert job.answer == usual.answer
 
@@ -252,12 +231,10 @@ def test_worker_ends_when_its_channel_closes():
 def test_interrupt_at_the_keyboard_reaches_only_the_parent(make_job):
     first, second = make_job(20), make_job(20)
     with WorkerPool(1, start_work=0) as pool:
-        pool.submit([first])
-        pool.wait([first])
+        work(pool, first)
         process = pool.process_ids()[0]
         os.kill(process, signal.SIGINT)
-        pool.submit([second])
-        pool.wait([second])
+        work(pool, second)
         assert second.answer is not None
         assert pool.process_ids() == [process]
 
@@ -284,13 +261,11 @@ def test_a_pool_that_may_start_no_process_works_with_what_it_has(make_job, monke
 
     with WorkerPool(2, in_process=True) as alone:
         expected = [make_job(seed=seed) for seed in range(4)]
-        alone.submit(expected)
-        alone.wait(expected)
+        work(alone, *expected)
     monkeypatch.setattr(workers._Worker, "start", limited)
     with WorkerPool(2, start_work=0) as pool:
         jobs = [make_job(seed=seed) for seed in range(4)]
-        pool.submit(jobs)
-        pool.wait(jobs)
+        work(pool, *jobs)
         assert len(pool.process_ids()) == started
     assert [job.answer for job in jobs] == [job.answer for job in expected]
     assert all(job.answer for job in jobs)

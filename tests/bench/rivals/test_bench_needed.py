@@ -66,23 +66,6 @@ def test_the_matrix_needs_its_baseline(rows, says, tmp_path, monkeypatch):
         matrix.main()
 
 
-def scripts():
-    """All modules that are started by a user, by their name in ``python -m``."""
-    for path in sorted((ROOT / "bench").rglob("*.py")):
-        text = path.read_text()
-        if "laboratory" in path.parts:  # a package of its own
-            continue
-        if '__name__ == "__main__"' in text and "Child process" not in text.splitlines()[0]:
-            yield ".".join(path.relative_to(ROOT).with_suffix("").parts), text
-
-
-@pytest.mark.parametrize(("module", "text"), list(scripts()), ids=lambda value: value[:40].split("\n")[0])
-def test_the_head_of_a_script_shows_its_command(module, text):
-    own = module.removesuffix(".__main__")
-    own = "bench.papers.congestion torus" if own == "bench.papers.paper003" else own
-    assert f"python -m {own}" in text.split('"""')[1]
-
-
 def test_scripts_start_from_the_top_folder():
     """Those without options would begin to measure; one of every folder is enough, as they are alike."""
     for module in ("bench.run", "bench.studies.growth", "bench.papers.ptram", "bench.instances.suites"):

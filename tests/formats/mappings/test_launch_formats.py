@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import mentions
+from helpers.errors import mentions, refused
+from helpers.paths import executable
 from helpers.placements import expand, mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -45,32 +46,56 @@ def slots_of_ranks(written):
 
 # ---------------------------------------------------------------- what is written
 
+WIDE = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)
+#: No renumbering makes nodes alike that pair ranks 0 1 | 2 3 and 4 6 | 5 7 in their packages.
+UNLIKE = place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
+#: Known answers: format, mapping, lines of the file, and a part of the command. That they mean the mapping is
+#: checked under the rules of every launcher by tests/contracts/test_every_version.py.
+KNOWN = [
+    ("hydra", BLOCKS, "n1:4 n2:4", "mpiexec.hydra -f {stem} -n 8 -bind-to none sh {stem}.place.sh ./app"),
+    ("hydra", WIDE, "n1:2 n2:2", "-bind-to user:0+1,2+3 ./app"),
+    ("intel", WIDE, "n1:2 n2:2", "-genv I_MPI_PIN_DOMAIN='[0x3,0xc]' -genv OMP_NUM_THREADS 2"),
+    ("intel", IN_ORDER, "n1:4 n2:4", "-genv I_MPI_PIN_PROCESSOR_LIST=0,1,2,3 ./app"),
+    ("intel", UNEQUAL, "n1:1 n2:3", "-genv I_MPI_PIN=off sh {stem}.place.sh ./app"),
+    ("pals", WIDE, "n1 n2", "OMP_NUM_THREADS=2 OMP_PLACES=cores mpiexec -n 4 --ppn 2 --hostfile {stem} "
+     "--cpu-bind list:0-1:2-3 ./app"),
+    ("mvapich", place(MACHINE, [2, 3, 0], hosts=HOSTS, cores_per_slot=2), "n1 n1 n2",
+     "mpirun_rsh -np 3 -hostfile {stem} MV2_CPU_MAPPING=0-1:2-3 OMP_NUM_THREADS=2 OMP_PLACES=cores ./app"),
+    ("flux", SCATTERED, "n1 n2 n1 n2 n1 n2 n1 n2", "--tasks-per-node=4 --requires=hosts:n2,n1 "
+     "--taskmap=hostfile:{stem} -o cpu-affinity='map:0;1;2;3'"),
+    ("lsf", UNEQUAL, "n1 1 n2 3", "bsub -hostfile {stem} mpiexec -n 4 --hostfile {stem}.ranks --map-by seq"),
+    ("pbs", UNEQUAL, "n1 n2 n2 n2", "--hostfile {stem} --map-by seq --bind-to none sh {stem}.place.sh ./app"),
+    # Slurm sorts n1 before n2 although the machine has n2 first.
+    ("cray", SCATTERED, "2,0,6,4,1,3,5,7", "--distribution=block --cpu-bind=map_cpu:0,1,2,3 ./app"),
+    # The processes of n1 come first whatever their rank: they sit on cores 0 and 3, those of n2 on 1 and 2.
+    ("cray", place(MACHINE, [2, 7, 1, 4], hosts=HOSTS), "3,1,2,0", "--cpu-bind=none sh {stem}.place.sh"),
+    ("jsrun", Mapping(np.array([1, 2], np.int32), allocate("node:2 core:2 pu:4", hosts=("a", "b"))),
+     "overlapping_rs: warn cpu_index_using: logical rank: 0: { hostname: a; cpu: {4-7} } "
+     "rank: 1: { hostname: b; cpu: {0-3} }", "jsrun --erf_input {stem} ./app"),
+]  # fmt: skip
 
-def test_hydra_lists_hosts_in_rank_order_and_one_list_for_all():
-    written = write("hydra", BLOCKS)
-    assert lines_of(written) == ["n1:4", "n2:4"]
-    # Slots are renumbered inside nodes (equal cost): ranks 4 5 6 7 of n1 then sit like 0 1 2 3 of n2.
-    assert "-bind-to user:0,2,3,1 " in written.launch or "-bind-to none sh" in written.launch
+
+@pytest.mark.parametrize(("form", "mapping", "lines", "command"), KNOWN)
+def test_known_answers(form, mapping, lines, command):
+    written = write(form, mapping)
+    assert ("" if form == "cray" else " ").join(lines_of(written)) == lines
+    assert command in written.launch
 
 
-def test_a_list_that_cannot_serve_all_nodes_becomes_a_script():
-    # n1 pairs ranks 0 1 | 2 3 in its packages, n2 pairs 4 6 | 5 7: no renumbering makes them alike.
-    mapping = place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
-    for form in ("hydra", "intel", "pals", "flux", "slurm", "mvapich"):
-        written = write(form, mapping)
-        assert " sh {stem}.place.sh ./app" in written.launch
-        assert written.executable == (".place.sh",)
-        found = slots_of_ranks(written)
-        assert [found[rank] for rank in range(8)] == [[int(pe) % 4] for pe in mapping.pe]
+@pytest.mark.parametrize("form", ["hydra", "intel", "pals", "flux", "slurm", "mvapich"])
+def test_a_list_that_cannot_serve_all_nodes_becomes_a_script(form):
+    written = write(form, UNLIKE)
+    assert " sh {stem}.place.sh ./app" in written.launch
+    assert written.executable == (".place.sh",)
+    assert slots_of_ranks(written) == {rank: [int(pe) % 4] for rank, pe in enumerate(UNLIKE.pe)}
 
 
-def test_a_cray_script_counts_slots_not_ranks():
-    """The processes of n1 come first whatever their rank: they sit on cores 0 and 3, n2's on 1 and 2."""
-    mapping = place(MACHINE, [2, 7, 1, 4], hosts=HOSTS)
-    written = write("cray", mapping)
-    assert "".join(lines_of(written)) == "3,1,2,0"
-    assert slots_of_ranks(written) == {0: [0], 1: [3], 2: [1], 3: [2]}
-    assert "rank=${SLURM_PROCID:-}\n" in written.files[".place.sh"]
+def test_variables_with_the_rank_are_those_of_the_launcher():
+    assert "${MV2_COMM_WORLD_RANK:-${PMI_RANK" in write("mvapich", UNLIKE).files[".place.sh"]
+    cray = write("cray", place(MACHINE, [2, 7, 1, 4], hosts=HOSTS))
+    assert slots_of_ranks(cray) == {0: [0], 1: [3], 2: [1], 3: [2]}
+    assert "rank=${SLURM_PROCID:-}\n" in cray.files[".place.sh"]
+    assert "'[[1,1,1,1],[0,1,1,1]" in " ".join(write("flux", SCATTERED).notices)
 
 
 @pytest.mark.parametrize("form", CONTIGUOUS)
@@ -91,64 +116,7 @@ def test_an_order_inside_nodes_is_refused_where_only_nodes_are_free(form):
         write(form, BLOCKS)
 
 
-def test_pals_separates_ranks_by_colons():
-    mapping = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)
-    written = write("pals", mapping)
-    assert lines_of(written) == ["n1", "n2"]
-    expected = (
-        "OMP_NUM_THREADS=2 OMP_PLACES=cores mpiexec -n 4 --ppn 2 --hostfile {stem} "
-        "--cpu-bind list:0-1:2-3 ./app"
-    )
-    assert written.launch == expected
-
-
-def test_hydra_and_intel_join_the_cores_of_a_rank():
-    mapping = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)
-    assert "-bind-to user:0+1,2+3 ./app" in write("hydra", mapping).launch
-    assert "-genv I_MPI_PIN_DOMAIN='[0x3,0xc]' -genv OMP_NUM_THREADS 2" in write("intel", mapping).launch
-    assert "-genv I_MPI_PIN_PROCESSOR_LIST=0,1,2,3 ./app" in write("intel", IN_ORDER).launch
-
-
-def test_mvapich_separates_ranks_by_colons_and_keeps_unequal_hosts():
-    mapping = place(MACHINE, [2, 3, 0], hosts=HOSTS, cores_per_slot=2)
-    written = write("mvapich", mapping)
-    assert lines_of(written) == ["n1", "n1", "n2"]
-    expected = "MV2_CPU_MAPPING=0-1:2-3 OMP_NUM_THREADS=2 OMP_PLACES=cores ./app"
-    assert written.launch == f"mpirun_rsh -np 3 -hostfile {{stem}} {expected}"
-    assert "${MV2_COMM_WORLD_RANK:-${PMI_RANK" in write(
-        "mvapich", place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
-    ).files[".place.sh"]
-
-
-def test_flux_maps_hosts_and_sets():
-    written = write("flux", SCATTERED)
-    assert lines_of(written) == ["n1", "n2"] * 4
-    assert "--tasks-per-node=4 --requires=hosts:n2,n1 --taskmap=hostfile:{stem}" in written.launch
-    assert "--taskmap=hostfile:{stem} -o cpu-affinity='map:0;1;2;3'" in written.launch
-    assert "'[[1,1,1,1],[0,1,1,1]" in " ".join(written.notices)
-
-
-def test_lsf_collapses_runs_and_pbs_lists_every_rank():
-    mapping = place(MACHINE, [4, 5, 0, 6], hosts=HOSTS)
-    assert lines_of(write("lsf", mapping)) == ["n1 2", "n2 1", "n1 1"]
-    assert lines_of(write("pbs", mapping)) == ["n1", "n1", "n2", "n1"]
-
-
-def test_cray_counts_slots_in_slurms_order_of_hosts():
-    """Slurm sorts n1 before n2 although the machine has n2 first."""
-    written = write("cray", SCATTERED)
-    assert "".join(lines_of(written)) == "2,0,6,4,1,3,5,7"
-    assert "--ntasks-per-node=4 --distribution=block --cpu-bind=map_cpu:0,1,2,3 ./app" in written.launch
-
-
 def test_jsrun_needs_hardware_threads():
-    mapping = Mapping(np.array([1, 2], np.int32), allocate("node:2 core:2 pu:4", hosts=("a", "b")))
-    assert lines_of(write("jsrun", mapping)) == [
-        "overlapping_rs: warn",
-        "cpu_index_using: logical",
-        "rank: 0: { hostname: a; cpu: {4-7} }",
-        "rank: 1: { hostname: b; cpu: {0-3} }",
-    ]
     with pytest.raises(UnsupportedError, match="level pu"):
         write("jsrun", IN_ORDER)
 
@@ -157,8 +125,7 @@ def test_torchrun_finds_its_node_by_host_name(tmp_path):
     script = tmp_path / "launch"
     script.write_text(write("torchrun", place("node:2 core:2", [2, 3, 0, 1], hosts=("a.x", "b.x"))).files[""])
     for name, text in {"hostname": "echo $AM", "torchrun": 'echo "$@"'}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, f"#!/bin/sh\n{text}\n")
 
     def run(host, *words):
         env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "AM": host}
@@ -311,10 +278,8 @@ def test_rankfiles_in_other_peoples_spelling():
 )
 def test_bad_files_are_named(form, text, message):
     where = allocate("node:2 core:4", hosts=("a", "b"))
-    with pytest.raises(HopbytesError) as caught:
+    with refused(HopbytesError, message):
         read(form, text, where=where, n=2)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_placement_by_hosts_needs_a_machine():
@@ -338,16 +303,10 @@ def test_any_text_is_read_or_refused_in_one_line(form, text):
     assert "\n" not in said
 
 
-def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
+def test_every_launch_format_refuses_two_tasks_on_a_slot():
     for form in (*SCATTERING, *CONTIGUOUS):
         with pytest.raises(InfeasibleError, match=mentions("2", "0")):
             write(form, place("node:2@10 core:2@1", [0, 0, 1, 3]))
-        with pytest.raises(InfeasibleError, match=mentions("1", "2")):
-            write(form, IN_ORDER, hosts=("a",))
-        with pytest.raises(InfeasibleError, match=mentions("3", "2")):
-            write(form, IN_ORDER, hosts=("a", "b", "c"))
-        with pytest.raises(FormatError, match="host name 'a b'"):
-            write(form, IN_ORDER, hosts=("a b", "c"))
     assert set(SCATTERING) <= {name for name, form in formats.items() if form.capabilities.scattered_ranks}
     assert not any(formats[name].capabilities.scattered_ranks for name in CONTIGUOUS)
 
@@ -381,9 +340,8 @@ def test_five_dimensions_are_too_many():
     ],
 )
 def test_bad_coordinates_are_named(form, text, message):
-    with pytest.raises(FormatError) as caught:
+    with refused(FormatError, message):
         read(form, text, where=allocate("torus:3x2x2@10 / core:2@1"))
-    assert message in str(caught.value)
 
 
 def test_machines_without_coordinates_are_refused():

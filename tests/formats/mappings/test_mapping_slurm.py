@@ -50,15 +50,6 @@ def test_slurm_binding_costs_the_same_as_the_mapping(mapping, data):
     assert measure(graph, where, np.array(pe, np.int32)) == measure(graph, where, mapping.pe)
 
 
-def test_nodes_that_group_ranks_differently_get_a_script():
-    """Node a pairs its ranks (0,1)(2,3), node b pairs (0,2)(1,3): no renumbering makes one list of both."""
-    mapping = place("node:2@10 package:2@3 core:2@1", [0, 1, 2, 3, 4, 6, 5, 7], hosts=("a", "b"))
-    written = write("slurm", mapping)
-    assert written.executable == (".place.sh",)
-    assert "--cpu-bind=none sh {stem}.place.sh ./app" in written.launch
-    assert slurm_binding(written, mapping)[5] == ("b", [2])
-
-
 def test_slots_of_several_cores_become_masks_and_threads():
     mapping = place("node:1 package:2@3 core:4@1", [3, 0, 1, 2], cores_per_slot=2, hosts=("a",))
     launch = write("slurm", mapping).launch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,13 +15,16 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
 
 
-@given(mappings(), st.sampled_from(["block", "cyclic"]))
+@given(mappings(), st.sampled_from(["block", "cyclic"]), st.sampled_from(["newrank", "lammps"]))
 @settings(deadline=None, max_examples=100)
-def test_newrank_brings_every_task_to_its_slot(mapping, launched):
+def test_new_ranks_bring_every_task_to_its_slot(mapping, launched, form):
     """Start ranks as the launcher would, renumber them, and find every task where the mapping wants it."""
-    lines = write("newrank", mapping, launched=launched).files[""].splitlines()
-    new = [int(line) for line in lines[: mapping.n]]
+    lines = write(form, mapping, launched=launched).files[""].splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    new = [int(row[-1]) for row in rows]
     assert sorted(new) == list(range(mapping.n))
+    if form == "lammps":  # pairs for -reorder custom
+        assert [int(row[0]) for row in rows] == list(range(mapping.n))
     node = mapping.where.node_of_pe
     free = sorted(mapping.pe.tolist())
     started = []
@@ -33,8 +35,7 @@ def test_newrank_brings_every_task_to_its_slot(mapping, launched):
             pe = next(pe for pe in free if node[pe] == unit)
             started.append(pe)
             free.remove(pe)
-    for old, pe in enumerate(started):
-        assert mapping.pe[new[old]] == pe
+    assert [mapping.pe[task] for task in new] == started
 
 
 def test_newrank_takes_the_real_start_from_a_file(tmp_path):
@@ -50,20 +51,6 @@ def test_newrank_takes_the_real_start_from_a_file(tmp_path):
     if os.path.exists("/dev/zero"):  # without end
         with pytest.raises(FormatError, match="a device"):
             write("newrank", mapping, launched="/dev/zero")
-
-
-# Files of -reorder custom: read as LAMMPS does, the processes are the tasks of the mapping.
-
-
-@pytest.mark.parametrize("launched", ["block", "cyclic"])
-def test_new_ranks_are_the_tasks_of_the_mapping(launched):
-    mapping = hb.Mapping(np.array([3, 0, 2, 1], np.int32), hb.allocate("node:2@10 core:2@1"))
-    text = formats["lammps"].write_mapping(mapping, {"launched": launched}).files[""]
-    # LAMMPS skips comments in front, then reads one pair per process.
-    pairs = [line.split() for line in text.splitlines() if not line.startswith("#")]
-    started = [0, 1, 2, 3] if launched == "block" else [0, 2, 1, 3]
-    assert [int(old) for old, _ in pairs] == [0, 1, 2, 3]
-    assert [mapping.pe[int(new)] for _, new in pairs] == started
 
 
 def test_the_order_of_launch_has_to_be_a_name():

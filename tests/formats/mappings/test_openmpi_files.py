@@ -139,7 +139,7 @@ TREES = "Open MPI 4 binds on all hosts by the topology"
     ([{0, 2, 3, 4, 5}] * 2, THREADS),  # the first core lacks its second thread
     ([{0, 1, 2, 4, 5}] * 2, ""),  # another one does, which is counted right
     ([{0, 2, 4, 6}] * 2, ""),  # no core has more than one
-    ([ALL, range(2, 8)], TREES),
+    ([ALL, range(2, 8)], TREES), ([{0, 2, 4, 6}, {1, 3, 5, 7}], TREES),
 ])  # fmt: skip
 def test_what_is_said(tmp_path, allowed, said):
     notices = written(tmp_path, allowed, ("a", "b"))

@@ -1,4 +1,4 @@
-"""Scotch graphs, compared with METIS files of the same graph."""
+"""Scotch graphs, compared with METIS files of the same graph; what METIS files cannot hold."""
 
 import shutil
 import subprocess
@@ -63,6 +63,14 @@ def test_numbers_beyond_63_bits(tmp_path):
 def test_the_empty_graph(tmp_path):
     (tmp_path / "a.grf").write_text("0\n0 0\n0 000\n")
     assert hb.read(tmp_path / "a.grf").n == 0
+
+
+def test_metis_weights_are_above_0(tmp_path):
+    graph = hb.CommGraph.from_edges([0, 1, 1, 2, 2], [1, 0, 2, 1, 2], [0, 0, 5, 5, 3])
+    notices = hb.write(graph, tmp_path / "a.graph").notices
+    assert any("arcs without volume are left out" in notice for notice in notices)
+    assert any("1 arcs of tasks to themselves are left out" in notice for notice in notices)
+    assert (tmp_path / "a.graph").read_text().splitlines()[1:] == ["3 1 1", "", "3 5", "2 5"]
 
 
 @pytest.mark.skipif(shutil.which("gcv") is None, reason="gcv of Scotch is not installed")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.paths import file_with
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.patterns import parhip
 
@@ -27,8 +28,7 @@ def layout(flags, *, loads=None, weights=None, targets=(1, 0, 2, 1)):
 
 @pytest.mark.parametrize("narrow", range(16))
 def test_every_width_is_read(tmp_path, narrow):
-    path = tmp_path / "g.parhip"
-    path.write_bytes(layout(4 * narrow, loads=[5, 0, 7], weights=[3, 3, 9, 9]))
+    path = file_with(tmp_path / "g.parhip", layout(4 * narrow, loads=[5, 0, 7], weights=[3, 3, 9, 9]))
     graph = hb.read(path)
     assert graph.targets.tolist() == [1, 0, 2, 1]
     assert graph.arc_volumes().tolist() == [3, 3, 9, 9]
@@ -39,8 +39,7 @@ def test_every_width_is_read(tmp_path, narrow):
 
 
 def test_rows_may_be_in_any_order(tmp_path):
-    path = tmp_path / "g.bgf"
-    path.write_bytes(layout(2, weights=[3, 9, 3, 9], targets=(1, 2, 0, 1)))
+    path = file_with(tmp_path / "g.bgf", layout(2, weights=[3, 9, 3, 9], targets=(1, 2, 0, 1)))
     graph = hb.read(path)
     assert graph.targets.tolist() == [1, 0, 2, 1]
     assert graph.arc_volumes().tolist() == [3, 3, 9, 9]

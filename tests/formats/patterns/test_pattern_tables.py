@@ -1,36 +1,29 @@
 """Edge lists: what is only apparently one, and what a list numbered from 1 or with tiny weights says."""
 
-from pathlib import Path
-
 import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.paths import file_with
 
 #: Two triangles of a METIS mesh, their nodes counted from 1: the number of elements, then their nodes.
 MESH = "4\n1 2 5\n2 6 5\n2 3 6\n3 7 6\n"
 
 
-def named(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
 def test_a_list_numbered_from_1_says_so(tmp_path):
     ring = "".join(f"{i} {i % 8 + 1} 1000\n" for i in range(1, 9))
-    (said,) = hb.read(named(tmp_path, "ring.edges", ring)).meta["notices"]
+    (said,) = hb.read(file_with(tmp_path / "ring.edges", ring)).meta["notices"]
     assert "task 0" in said
     assert "8, not 9" in said
-    counted = hb.read(named(tmp_path, "counted.edges", "9\n" + ring))  # n is known: nothing is guessed
+    counted = hb.read(file_with(tmp_path / "counted.edges", "9\n" + ring))  # n is known: nothing is guessed
     assert "notices" not in counted.meta
-    from_0 = hb.read(named(tmp_path, "from0.edges", "0 1\n1 2\n"))
+    from_0 = hb.read(file_with(tmp_path / "from0.edges", "0 1\n1 2\n"))
     assert "notices" not in from_0.meta
 
 
 def test_weights_below_a_billionth_keep_their_ratio(tmp_path):
     text = "0 1 1e-12\n1 2 1e-12\n2 3 1e-12\n0 3 1e-10\n"
-    graph = hb.read(named(tmp_path, "tiny.edges", text))
+    graph = hb.read(file_with(tmp_path / "tiny.edges", text))
     assert (graph.scale, graph.arc_volumes().tolist()) == (10**12, [1, 100, 1, 1])
     assert "notices" not in graph.meta
     mapping = hb.map_tasks(graph, "node:2@10 core:2@1")
@@ -39,26 +32,26 @@ def test_weights_below_a_billionth_keep_their_ratio(tmp_path):
 
 
 def test_what_no_factor_keeps_is_counted(tmp_path):
-    graph = hb.read(named(tmp_path, "wide.edges", "0 1 1e-12\n1 2 1e9\n"))
+    graph = hb.read(file_with(tmp_path / "wide.edges", "0 1 1e-12\n1 2 1e9\n"))
     assert graph.arc_volumes().tolist() == [0, 10**15]
     assert "1 of 2 volumes count as 0" in graph.meta["notices"][0]
 
 
 @pytest.mark.parametrize("name", ["x.mesh", "x.txt", "x"])
 def test_a_mesh_is_no_edge_list(tmp_path, name):
-    path = named(tmp_path, name, MESH)
+    path = file_with(tmp_path / name, MESH)
     with pytest.raises(hb.FormatError, match=mentions("mesh", "m2gmetis")):
         hb.read(path)
 
 
 def test_a_list_with_its_number_of_tasks_is_no_mesh(tmp_path):
-    assert hb.read(named(tmp_path, "x.txt", "4\n0 1 9\n1 2 9\n2 3 9\n3 0 9\n")).n == 4
-    assert hb.read(named(tmp_path, "y.txt", "4\n1 2 5\n2 3 5\n3 1 5\n")).m == 3
-    assert hb.read(named(tmp_path, "z.edges", "8\n" + MESH[2:])).n == 8
+    assert hb.read(file_with(tmp_path / "x.txt", "4\n0 1 9\n1 2 9\n2 3 9\n3 0 9\n")).n == 4
+    assert hb.read(file_with(tmp_path / "y.txt", "4\n1 2 5\n2 3 5\n3 1 5\n")).m == 3
+    assert hb.read(file_with(tmp_path / "z.edges", "8\n" + MESH[2:])).n == 8
 
 
 def test_a_hypergraph_is_named(tmp_path):
-    path = named(tmp_path, "karate.hgr", "3 4\n1 2\n1 3\n3 4\n")
+    path = file_with(tmp_path / "karate.hgr", "3 4\n1 2\n1 3\n3 4\n")
     with pytest.raises(hb.FormatError, match="hypergraph"):
         hb.read(path)
     assert hb.read(path, "edges").n == 5
@@ -66,7 +59,7 @@ def test_a_hypergraph_is_named(tmp_path):
 
 @pytest.mark.parametrize("padding", ["", "%" * 80 + "\n"])  # found by the size of the file, and by counting
 def test_a_header_that_counts_both_directions_is_told(tmp_path, padding):
-    path = named(tmp_path, "a.graph", padding + "3 4\n2 3\n1\n1\n")
+    path = file_with(tmp_path / "a.graph", padding + "3 4\n2 3\n1\n1\n")
     with pytest.raises(hb.FormatError, match="counts an edge once") as caught:
         hb.read(path)
     assert caught.value.line == 1 + bool(padding)
@@ -81,8 +74,7 @@ CRASHES = {
 @pytest.mark.parametrize("what", CRASHES)
 def test_the_line_is_named(tmp_path, what):
     content, line = CRASHES[what]
-    path = tmp_path / "a.mtx"
-    path.write_bytes(b"%%MatrixMarket " + content)
+    path = file_with(tmp_path / "a.mtx", b"%%MatrixMarket " + content)
     with pytest.raises(hb.FormatError) as error:
         hb.read(path)
     assert str(error.value).startswith(f"{path}:{line}: ")
@@ -90,8 +82,7 @@ def test_the_line_is_named(tmp_path, what):
 
 @pytest.mark.parametrize("layout", ["array real general\n0 0", "coordinate real general\n0 0 0"])
 def test_no_task_at_all(tmp_path, layout):
-    path = tmp_path / "a.mtx"
-    path.write_text(f"%%MatrixMarket matrix {layout}\n")
+    path = file_with(tmp_path / "a.mtx", f"%%MatrixMarket matrix {layout}\n")
     assert hb.read(path).n == 0
 
 

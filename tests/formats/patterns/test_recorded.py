@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
-from helpers.paths import SHARED_SAMPLES
+from helpers.paths import SHARED_SAMPLES, file_with
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 
@@ -194,9 +194,16 @@ def test_counts_as_people_write_them_in_traces_of_simgrid(tmp_path):
         hb.read(first, holds="pattern")
 
 
+@pytest.mark.parametrize(("ranks", "said"), [(2, False), (3, True)])
+def test_less_than_half_of_the_ranks_send(tmp_path, ranks, said):
+    for own in range(ranks):
+        (tmp_path / f"actions{own}.txt").write_text(f"{own} init\n" + "0 send 1 7 8\n" * (own == 0))
+    notices = hb.read(tmp_path / "actions0.txt", holds="pattern").meta.get("notices", [])
+    assert any("nearly empty" in notice for notice in notices) == said
+
+
 def test_one_file_of_all_ranks(tmp_path):
-    together = tmp_path / "all.prof"
-    together.write_text("".join(FILES["monitoring"].values()))
+    together = file_with(tmp_path / "all.prof", "".join(FILES["monitoring"].values()))
     assert arcs(hb.read(together)) == dict(zip([(0, 1), (1, 0)], EXPECTED["monitoring"], strict=True))
     together.write_text(FILES["monitoring"]["a.0.prof"])
     with pytest.raises(FormatError, match=mentions("1", "2")):
@@ -259,8 +266,7 @@ def test_bad_recordings_are_explained(tmp_path, name, content, message):
 
 
 def test_what_has_no_pairs_is_refused(tmp_path):
-    plain = tmp_path / "a.mpiP"
-    plain.write_text("@ mpiP\n@ Version : 3.5.0\n")
+    plain = file_with(tmp_path / "a.mpiP", "@ mpiP\n@ Version : 3.5.0\n")
     with pytest.raises(UnsupportedError, match="without a communication matrix"):
         hb.read(plain)
     terse = tmp_path / "a.ipm.xml"

@@ -67,15 +67,11 @@ def test_an_unknown_call_is_named(tmp_path):
         hb.read(tmp_path / "flight_0.json")
 
 
-def matrix_kineto(graph):
-    return graph.to_scipy().toarray()
-
-
 def test_one_step_of_eight_processes():
     """240 floats of gradients around the ring, 32 floats from rank 3 along it, 16 to the next rank."""
     graph = hb.read(TORCH_SAMPLES / "ddp_5.json.xz")
     gradients, broadcast, sent = 2 * 7 * 960 // 8, 128, 64
-    found = matrix_kineto(graph)
+    found = matrix(graph)
     assert [found[i, (i + 1) % 8] for i in range(8)] == [
         gradients + broadcast * (i != 2) + sent * (i != 7) for i in range(8)
     ]
@@ -113,7 +109,7 @@ def test_kinds_of_calls_with_their_groups(tmp_path):
         trace(tmp_path, rank, events)
     graph = hb.read(tmp_path / "host_1007.17.pt.trace.json")
     shared = 2 * (100 + 200)
-    assert matrix_kineto(graph).tolist() == [
+    assert matrix(graph).tolist() == [
         [0, shared + 60 + 16, 100, 0], [shared + 40, 0, 0, 100],
         [0, 0, 0, shared + 60 + 16], [16, 0, shared + 40, 0],
     ]  # fmt: skip
@@ -126,7 +122,7 @@ def test_long_lists_of_ranks_are_looked_up(tmp_path):
         short = {"Process Group Ranks": "[0, ..., 1]", "Process Group Name": "0"}
         event = comms("allreduce", 4, 4, [], **short)
         trace(tmp_path, rank, [event], 2, [{"pg_name": "0", "ranks": [0, 1]}])
-    assert matrix_kineto(hb.read(tmp_path / "host_1000.17.pt.trace.json")).tolist() == [[0, 8], [8, 0]]
+    assert matrix(hb.read(tmp_path / "host_1000.17.pt.trace.json")).tolist() == [[0, 8], [8, 0]]
     trace(tmp_path, 0, [event], 2)
     with pytest.raises(FormatError, match=mentions("record 0", "Process Group Ranks")):
         hb.read(tmp_path / "host_1000.17.pt.trace.json")
@@ -141,7 +137,7 @@ def test_gloo_in_several_groups_is_refused(tmp_path):
         hb.read(tmp_path / "host_1000.17.pt.trace.json")
     for rank in range(2):
         trace(tmp_path, rank, [event], 2, groups[:1])
-    assert matrix_kineto(hb.read(tmp_path / "host_1000.17.pt.trace.json")).tolist() == [[0, 16], [16, 0]]
+    assert matrix(hb.read(tmp_path / "host_1000.17.pt.trace.json")).tolist() == [[0, 16], [16, 0]]
 
 
 def test_a_rank_twice(tmp_path):

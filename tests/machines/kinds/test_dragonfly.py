@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.machines import link_names
+from helpers.machines import link_names, shares
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.dragonfly import Dragonfly
@@ -117,10 +117,7 @@ def test_a_dragonfly_plus():
     # Of the two links from group 0 to group 4, port 3 (spine 0) and port 7 (spine 1), targets take turns.
     assert link_names(machine, 0, 28)[1:3] == ["l0.0 -> s0.0", "s0.0 -> s4.0"]
     assert link_names(machine, 0, 29)[1:3] == ["l0.0 -> s0.1", "s0.1 -> s4.1 #1"]
-    spread = parse_machine("dragonfly+:5x3x2:spines=2:global=4:route=spread").network()
-    routes = spread.routes([0], [29])
-    shares = dict(zip(map(spread.name_link, routes.links.tolist()),
-                      np.array(routes.numerators) / np.array(routes.denominators), strict=True))  # fmt: skip
-    assert shares["s0.0 -> s4.0"] == shares["s0.1 -> s4.1 #1"] == 0.5
-    assert shares["l4.2 -> n29"] == 1
+    found = shares(parse_machine("dragonfly+:5x3x2:spines=2:global=4:route=spread"), 0, 29)
+    assert found["s0.0 -> s4.0"] == found["s0.1 -> s4.1 #1"] == 0.5
+    assert found["l4.2 -> n29"] == 1
     assert parse_machine("dragonfly+:4x8x16 / core:2").spec() == "dragonfly+:4x8x16@10 / core:2@1"

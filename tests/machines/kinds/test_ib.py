@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.fabric_text import route, two_level_fabric
+from helpers.hwloc_text import ADAPTER, NVIDIA
+from helpers.hwloc_text import node as hwloc_node
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.kinds.machine import machine_text
@@ -72,26 +73,24 @@ def test_cuts_follow_the_leaves(tmp_path):
     assert [int(grouping.max()) + 1 for grouping in where.groups()] == [3, 12, 24]
 
 
-@pytest.mark.parametrize(
-    ("rails", "expected"),
-    [
-        ("first", [0, 0, 0, 0, 2, 2, 2, 2]),
-        ("same", [0, 0, 1, 1, 2, 2, 3, 3]),
-        ("spread", [0, 0, 1, 1, 2, 2, 3, 3]),
-    ],
-)
+@pytest.mark.parametrize(("rails", "expected"), [
+    ("first", [0, 0, 0, 0, 2, 2, 2, 2]), ("same", [0, 0, 1, 1, 2, 2, 3, 3]),
+    ("spread", [0, 0, 1, 1, 2, 2, 3, 3]),
+])  # fmt: skip
 def test_rails(tmp_path, rails, expected):
     folder = two_level_fabric(rails=2).write(tmp_path)
     machine = parse_machine(f"ib:{folder}:rails={rails} / core:4")
     assert machine.network_use.endpoint_of_core()[:8].tolist() == expected
 
 
+def without_an_adapter(text, name):
+    text.cables = [cable for cable in text.cables if cable[1].device != name]
+    text.adapters[text.adapters.index(name)] = "n9 other"  # keeps the addresses; no cable names it
+    return text
+
+
 def test_rails_of_unequal_hosts(tmp_path):
-    text = two_level_fabric(hosts=2, rails=2)
-    lost = text.adapters.index("n2 mlx5_1")
-    text.cables = [cable for cable in text.cables if cable[1].device != "n2 mlx5_1"]
-    text.adapters[lost] = "n9 other"  # keeps the addresses; no cable, so no end names it
-    folder = text.write(tmp_path)
+    folder = without_an_adapter(two_level_fabric(hosts=2, rails=2), "n2 mlx5_1").write(tmp_path)
     hosts = dict(zip(("n1", "n2"), ((0, 1), (2,)), strict=True))
     for rails, expected in (("same", [0, 0, 0, 0, 2, 2, 2, 2]), ("spread", [0, 0, 1, 1, 2, 2, 2, 2])):
         machine = parse_machine(f"ib:{folder}:rails={rails}:hosts=n[1-2] / core:4")
@@ -177,52 +176,17 @@ def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
     assert found.mapping.links.max_congestion <= found.in_order.links.max_congestion
 
 
-@pytest.mark.shared
-def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
-    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw"
-    tables = ":tables=dump_fts_dfsssp.txt.gz"
-    hosts = parse_machine(spec + tables).hosts
-    names = [host.name for host in hosts if len(host.adapters) == 4 and host.named]
-    graph = hb.read("alltoall:128")
-    tops = []
-    for routes in (tables, ":routes=spread"):
-        where = hb.allocate(f"{spec}{routes} / core:4", rails="same", hosts=",".join(names[:32]))
-        mapping = hb.Mapping(np.arange(128, dtype=np.int32), where)
-        tops.append(hb.evaluate(graph, mapping, random_seeds=1).mapping.links.max_congestion)
-    assert tops[1] < tops[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ib:", "ib:PATH"),
-        ("ib:{}:rails=odd", "`rails` 'odd'"),
-        ("ib:{}:speed=3", "'speed=3' tables="),
-        ("ib:{}:rails=same:rails=same", "expected each once"),
-        ("ib:{}@1@2", "two distances"),
-        ("ib:{}:lid=999", "lid='999'"),
-        ("ib:{}:routes=fast", "routes='fast' routes=shortest routes=spread"),
-        ("ib:{}@n[7-12]", "4 6 8 n9 n10 n11"),
-        ("ib:{}:tables=x", "tables=x"),
-        ("ib:/nowhere", "cannot be read"),
-        ("ib:{} / node:2 core:2", "inside the nodes"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("ib:", "ib:PATH"), ("ib:{}:rails=odd", "`rails` 'odd'"), ("ib:{}:speed=3", "'speed=3' tables="),
+    ("ib:{}:rails=same:rails=same", "expected each once"),
+    ("ib:{}@1@2", "two distances"), ("ib:{}:lid=999", "lid='999'"),
+    ("ib:{}:routes=fast", "routes='fast' routes=shortest routes=spread"),
+    ("ib:{}@n[7-12]", "4 6 8 n9 n10 n11"), ("ib:{}:tables=x", "tables=x"), ("ib:/nowhere", "cannot be read"),
+    ("ib:{} / node:2 core:2", "inside the nodes"),
+])  # fmt: skip
 def test_faults(tmp_path, text, message):
     with pytest.raises((FormatError, UnsupportedError), match=mentions(*message.split())):
         parse_machine(text.format(two_level_fabric().write(tmp_path)))
-
-
-@pytest.mark.shared
-def test_real_fabrics_load():
-    ndr = hb.allocate(
-        f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz:rails=spread / core:8"
-    )
-    assert ndr.k == 193 * 8
-    facts = ndr.machine.network().describe()
-    assert (facts["diameter"], facts["unrouted_pairs"], facts["links"]) == (4, 0, 2148)
-    assert facts["capacities"] == {"50000000000": 2148}  # 4 lanes of NDR
-    assert sum(not host.named for host in ndr.machine.hosts) == 69 + 3  # three call themselves localhost
 
 
 def test_hosts_of_a_job(tmp_path):
@@ -250,38 +214,14 @@ def test_adapters_of_gpus(tmp_path):
     assert said[0].startswith("rails=gpu: on 2 hosts it is unknown which adapter is nearest")
 
 
-def node_with_crossed_adapters(path) -> str:
-    """Two packages: the first has cuda0 and cuda2 beside mlx5_1, the second cuda1 and cuda3 beside mlx5_0."""
-    number = itertools.count(100)
-
-    def device(kind, bus, name, what):
-        inner = f'<object type="OSDev" name="{name}" osdev_type="{what}"/>'
-        start = f'<object type="PCIDev" gp_index="{next(number)}" pci_busid="{bus}" pci_type="{kind}">'
-        return f'<object type="Bridge" gp_index="{next(number)}">{start}{inner}</object></object>'
-
-    def package(index, pus, gpus, adapter):
-        cores = "".join(
-            f'<object type="Core" os_index="{pu}" cpuset="0x{1 << pu:x}">'
-            f'<object type="PU" os_index="{pu}" cpuset="0x{1 << pu:x}"/></object>'
-            for pu in pus
-        )
-        devices = [device("0302 [10de:1db1]", f"000{index}:0{gpu}:00.0", f"cuda{gpu}", 5) for gpu in gpus]
-        devices.append(device("0207 [15b3:1019]", f"000{index}:0a:00.0", adapter, 3))
-        mask = sum(1 << pu for pu in pus)
-        inside = cores + "".join(devices)
-        return f'<object type="Package" os_index="{index}" cpuset="0x{mask:x}">{inside}</object>'
-
-    inside = package(0, (0, 1), (0, 2), "mlx5_1") + package(1, (2, 3), (1, 3), "mlx5_0")
-    path.write_text(
-        f'<topology version="2.0"><object type="Machine" cpuset="0xf" allowed_cpuset="0xf">{inside}</object>'
-        "</topology>"
-    )
-    return str(path)
-
-
 def test_gpus_take_the_adapter_beside_them(tmp_path):
     spec = f"ib:{two_level_fabric(rails=2).write(tmp_path / 'fabric')}"
-    node = f"hwloc:{node_with_crossed_adapters(tmp_path / 'node.xml')}"
+    packages = [
+        [*((NVIDIA, [f"cuda{gpu}"]) for gpu in gpus), (ADAPTER, [adapter])]
+        for gpus, adapter in (((0, 2), "mlx5_1"), ((1, 3), "mlx5_0"))
+    ]
+    (tmp_path / "node.xml").write_text(hwloc_node(*packages, pus=2))
+    node = f"hwloc:{tmp_path}/node.xml"
     where = hb.allocate(f"{spec} / {node}", rails="gpu", per="gpu", hosts="n[1-2]")
     adapters = [(int(gpu), int(end) % 2) for gpu, end in zip(where.gpus, where.endpoints, strict=True)]
     assert sorted(adapters) == [(0, 1), (0, 1), (1, 0), (1, 0), (2, 1), (2, 1), (3, 0), (3, 0)]
@@ -334,10 +274,7 @@ def test_gpus_choose_adapters_of_their_hosts():
 
 def with_a_login_node(tmp_path) -> str:
     """Seven hosts with two adapters each, and n8 with one, as login nodes have it."""
-    text = two_level_fabric(rails=2)
-    text.cables = [cable for cable in text.cables if cable[1].device != "n8 mlx5_1"]
-    text.adapters[text.adapters.index("n8 mlx5_1")] = "n9 other"  # keeps the addresses; no cable names it
-    return text.write(tmp_path)
+    return without_an_adapter(two_level_fabric(rails=2), "n8 mlx5_1").write(tmp_path)
 
 
 def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
@@ -373,22 +310,3 @@ def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
     again = hb.read(tmp_path / "m.json")
     assert sent_through(again.where) == list(range(8))
     assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
-
-
-@pytest.mark.shared
-def test_sixteen_hosts_of_a_real_fabric_use_all_their_rails():
-    """The figures of the same hosts inside the spec; a login node of the fabric has one adapter."""
-    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
-    everyone = parse_machine(spec).hosts
-    jobs = ",".join([host.name for host in everyone if len(host.adapters) == 4 and host.named][:16])
-    graph = hb.read("alltoall:64:groups=8")
-    found = []
-    for where in (
-        hb.allocate(f"{spec} / core:4", rails="same", hosts=jobs),
-        hb.allocate(f"{spec}:rails=same:hosts={jobs} / core:4"),
-    ):
-        mapping = hb.Mapping(np.arange(64, dtype=np.int32), where)
-        links = hb.evaluate(graph, mapping, baselines=False).mapping.links
-        found.append((links.max_congestion, links.used_links))
-    assert found[0] == found[1]
-    assert found[0][1] > 300

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.errors import one_line
+from helpers.machines import link_names, shares
 from helpers.strategies import check_groupings
 from hopbytes import _core
 from hopbytes.cost.metrics.link_metrics import measure_links
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.kinds.links import Links, read_link_file
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.spec import parse_machine
 from reference import routes_reference as twin
 
@@ -36,19 +37,14 @@ def load(tmp_path, text, extra=""):
     return parse_machine(f"links:{tmp_path}/net{extra}")
 
 
-def names(machine, source, target):
-    network = machine.network()
-    return [network.name_link(int(link)) for link in network.routes([source], [target]).links]
-
-
 def test_shortest_routes_take_turns_by_target(tmp_path):
     machine = load(tmp_path, TWO_SPINES)
     facts = machine.network().describe()
     assert (facts["endpoints"], facts["switches"], facts["links"]) == (4, 4, 20)
     assert facts["capacities"] == {"5": 12, "10": 8}
     # Hosts 2 and 3 are b0 and b1; la has three ways up: s0, s1 and s1 again.
-    assert names(machine, 0, 2) == ["a0 -> la", "la -> s1 #1", "s1 -> lb", "lb -> b0"]
-    assert names(machine, 0, 3) == ["a0 -> la", "la -> s0", "s0 -> lb", "lb -> b1"]
+    assert link_names(machine, 0, 2) == ["a0 -> la", "la -> s1 #1", "s1 -> lb", "lb -> b0"]
+    assert link_names(machine, 0, 3) == ["a0 -> la", "la -> s0", "s0 -> lb", "lb -> b1"]
     assert machine.known_hosts.names == ("a0", "a1", "b0", "b1")
 
 
@@ -68,7 +64,7 @@ def test_it_maps_and_comes_back(tmp_path):
 def test_without_declarations_all_vertices_are_hosts_that_pass_on(tmp_path):
     machine = load(tmp_path, "link a b\nlink b c\narc a c 7\n")
     assert machine.network().hops(0, [1, 2]).tolist() == [1, 1]
-    assert names(machine, 2, 0) == ["c -> b", "b -> a"]
+    assert link_names(machine, 2, 0) == ["c -> b", "b -> a"]
 
 
 def test_hosts_with_several_cables_pass_nothing_on(tmp_path):
@@ -78,12 +74,12 @@ def test_hosts_with_several_cables_pass_nothing_on(tmp_path):
     )
     machine = load(tmp_path, text)
     assert machine.network().hops([0, 2, 2, 0], [1, 0, 1, 2]).tolist() == [5, 2, 2, 2]
-    assert names(machine, 2, 1) == ["h -> t", "t -> b"]
+    assert link_names(machine, 2, 1) == ["h -> t", "t -> b"]
 
 
 def test_given_routes_are_the_only_ones(tmp_path):
     machine = load(tmp_path, TWO_SPINES + "route a0 la s0 lb b0\nroute b0 lb s0 la a0\n")
-    assert names(machine, 0, 2) == ["a0 -> la", "la -> s0", "s0 -> lb", "lb -> b0"]
+    assert link_names(machine, 0, 2) == ["a0 -> la", "la -> s0", "s0 -> lb", "lb -> b0"]
     assert machine.network().hops([0, 0], [2, 3]).tolist() == [4, -1]
     assert machine.network().describe()["unrouted_pairs"] == 10
 
@@ -92,17 +88,11 @@ def test_equal_cost_multipath(tmp_path):
     """Three links lead up from la: each takes a third; s1 gets two and sends them down by two links."""
     machine = load(tmp_path, TWO_SPINES, ":route=spread")
     assert machine.spec().endswith("net:route=spread@1")
-    network = machine.network()
-    routes = network.routes([0], [2])
-    shares = {
-        network.name_link(int(link)): above / below
-        for link, above, below in zip(routes.links, routes.numerators, routes.denominators, strict=True)
-    }
-    assert shares == pytest.approx({
+    assert shares(machine, 0, 2) == pytest.approx({
         "a0 -> la": 1, "la -> s0": 1 / 3, "la -> s1": 1 / 3, "la -> s1 #1": 1 / 3, "s0 -> lb": 1 / 3,
         "s1 -> lb": 1 / 3, "s1 -> lb #1": 1 / 3, "lb -> b0": 1,
     })
-    assert network.hops(0, [1, 2]).tolist() == [2, 4]
+    assert machine.network().hops(0, [1, 2]).tolist() == [2, 4]
     with pytest.raises(FormatError, match="one of both"):
         load(tmp_path, TWO_SPINES + "route a0 la a1\n", ":route=spread")
     with pytest.raises(FormatError, match="'east'"):
@@ -155,40 +145,5 @@ def test_shortest_tables_are_those_of_the_twin(data):
     ("link a b 99999999999999999999\n", "capacity 9999"),
 ])
 def test_faults_name_the_line(tmp_path, text, said):
-    with pytest.raises(HopbytesError) as caught:
+    with one_line(said):
         load(tmp_path, text)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.text(alphabet="host link arcrouteswi\n ab01x#[]-", max_size=80))
-def test_any_text_is_read_or_refused(tmp_path_factory, text):
-    path = tmp_path_factory.getbasetemp() / "any"
-    path.write_text(text)
-    try:
-        found = read_link_file(str(path))
-    except FormatError as error:
-        found = None
-        refused = str(error)
-    assert found is not None or str(path) in refused
-
-
-def test_what_a_file_says_is_compared_once_however_often_a_machine_is_looked_up(tmp_path, monkeypatch):
-    """Sorting the routes of 200 hosts took most of the time of `evaluate`, which did so 160 times."""
-    hosts, routes = [f"h{number}" for number in range(6)], []
-    for a in hosts:
-        routes += [f"route {a} s {b}" for b in hosts if a != b]
-    text = f"host {' '.join(hosts)}\nswitch s\n" + "".join(f"link {a} s\n" for a in hosts)
-    (tmp_path / "net").write_text(text + "\n".join(routes) + "\n")
-    looked, identity = [0], Links._identity
-
-    def counted(self):
-        looked[0] += 1
-        return identity(self)
-
-    monkeypatch.setattr(Links, "_identity", counted)
-    where = hb.allocate(f"links:{tmp_path}/net / core:2")
-    graph = hb.read("stencil:4x3")
-    hb.evaluate(graph, hb.map_tasks(graph, where, "fast", objective="max_congestion"))
-    assert 1 <= looked[0] <= 6

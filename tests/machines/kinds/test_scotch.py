@@ -46,19 +46,13 @@ def test_scotch_targets(tmp_path):
     assert table.table.tolist() == [[0, 7, 9], [7, 0, 8], [9, 8, 0]]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("tleaf 2 4 180 6", "the file ends expected a link cost"),
-        ("cmplt x", "file:1 'x'"),
-        ("cmplt 3 4", "1 numbers too many"),
-        ("sub 2 1 1 cmplt 4", "a terminal twice"),
-        ("sub 1 9 cmplt 4", "9 3"),
-        ("torus5Q 1", "expected a suffix"),
-        ("deco 0 2 3 0 1 1 0 1 2 4", "terminal 0 a second time"),
-        ("torus3D 9999 9999 9999", "terminals expected at most"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("tleaf 2 4 180 6", "the file ends expected a link cost"),
+    ("cmplt x", "file:1 'x'"), ("cmplt 3 4", "1 numbers too many"), ("sub 2 1 1 cmplt 4", "a terminal twice"),
+    ("sub 1 9 cmplt 4", "9 3"), ("torus5Q 1", "expected a suffix"),
+    ("deco 0 2 3 0 1 1 0 1 2 4", "terminal 0 a second time"),
+    ("torus3D 9999 9999 9999", "terminals expected at most"),
+])  # fmt: skip
 def test_scotch_faults(tmp_path, text, message):
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_scotch_target(put(tmp_path, text))

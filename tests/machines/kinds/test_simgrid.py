@@ -42,17 +42,14 @@ def test_simgrid(tmp_path):
         parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'VIVALDI', '3'))}")
 
 
-@pytest.mark.parametrize(
-    ("shape", "parameters", "what"),
-    [
-        ("TORUS", "two,2,2", "topo_parameters 'two,2,2', expected '3,2,2'"),
-        ("TORUS", "3,2:nodes=2", "topo_parameters '3,2:nodes=2', expected"),  # no options of our own specs
-        ("TORUS", "3,0,2", "torus: '0' in"),
-        ("FAT_TREE", "2;4,4;1,2", "topo_parameters '2;4,4;1,2', expected"),
-        ("FAT_TREE", "3;4,4;1,2;1,2", "3 levels, but sizes of 2"),
-        ("FAT_TREE", "2;4,4;1,2,3;1,2", "up"),
-    ],
-)
+@pytest.mark.parametrize(("shape", "parameters", "what"), [
+    ("TORUS", "two,2,2", "topo_parameters 'two,2,2', expected '3,2,2'"),
+    ("TORUS", "3,2:nodes=2", "topo_parameters '3,2:nodes=2', expected"),  # no options of our own specs
+    ("TORUS", "3,0,2", "torus: '0' in"),
+    ("FAT_TREE", "2;4,4;1,2", "topo_parameters '2;4,4;1,2', expected"),
+    ("FAT_TREE", "3;4,4;1,2;1,2", "3 levels, but sizes of 2"),
+    ("FAT_TREE", "2;4,4;1,2,3;1,2", "up"),
+])  # fmt: skip
 def test_faults_of_simgrid_shapes_name_file_and_line(tmp_path, shape, parameters, what):
     text = f"""<?xml version='1.0'?>
 <platform version="4.1">

@@ -98,30 +98,18 @@ def test_reading(tmp_path):
     assert hash(parse_machine(machine.spec())) == hash(machine)
 
 
-def test_a_mark_before_utf8_is_no_number(tmp_path):
-    file = tmp_path / "t.mat"
-    file.write_bytes(b"\xef\xbb\xbf0 7\n7 0\n")
-    assert parse_machine(f"table:{file}").distance().matrix().tolist() == [[0, 7], [7, 0]]
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", ": 0 rows of 0 numbers, expected a square matrix"),
-        (b"0 1\n", ": 1 rows of 2 numbers"),
-        (b"0 1\n1 0\n2 2\n", ":3: row 3, expected 2"),
-        (b"0 1\n1 0 3\n", ":2: 3 numbers, expected 2 as above"),
-        (b"0 -1\n1 0\n", ":1: '-1', expected an integer from 0"),
-        (b"0 1\n1.5 0\n", ":2: '1.5'"),
-        (b"0 nan\n1 0\n", ":1: 'nan'"),
-        (b"0 99999999999999999999\n1 0\n", ":1: '99999"),
-        (b"0 9000000000000000000\n1 0\n", ":1: '9000"),
-        (b"\x7fELF\x00\x01\xff", ":1: '\\x7fELF"),
-        (b"0 " * 5000, f":1: 5000 numbers, expected at most {MAX_PLACES}"),
-        (b"0" * 10**5, "bytes or more"),
-        ("0 ²\n1 0\n".encode(), ":1: "),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (b"", ": an empty file"),
+    (b"# nothing\n", ": 0 rows of 0 numbers, expected a square matrix"),
+    (b"0 1\n", ": 1 rows of 2 numbers"), (b"0 1\n1 0\n2 2\n", ":3: row 3, expected 2"),
+    (b"0 1\n1 0 3\n", ":2: 3 numbers, expected 2 as above"),
+    (b"0 -1\n1 0\n", ":1: '-1', expected an integer from 0"),
+    (b"0 1\n1.5 0\n", ":2: '1.5'"), (b"0 nan\n1 0\n", ":1: 'nan'"),
+    (b"0 99999999999999999999\n1 0\n", ":1: '99999"), (b"0 9000000000000000000\n1 0\n", ":1: '9000"),
+    (b"\x7fELF\x00\x01\xff", ":1: a NUL byte"),
+    (b"0 " * 5000, f":1: 5000 numbers, expected at most {MAX_PLACES}"),
+    (b"0" * 10**5, "a line of 100000 characters"), ("0 ²\n1 0\n".encode(), ":1: "),
+])  # fmt: skip
 def test_faulty_files(tmp_path, content, words):
     file = tmp_path / "t.mat"
     file.write_bytes(content)
@@ -136,9 +124,9 @@ def test_faulty_files(tmp_path, content, words):
 
 def test_no_file(tmp_path):
     for path in (tmp_path / "nothing", tmp_path, "/dev/zero"):
-        with pytest.raises(FormatError, match=r"no (such )?file"):
+        with pytest.raises(FormatError, match=r"No such file|a directory|a device"):
             parse_machine(f"table:{path}")
-    with pytest.raises(FormatError, match=r"^a\\nb\\x00\\udcff: no such file"):
+    with pytest.raises(FormatError, match="not a file name"):
         parse_machine("table:a\nb\x00\udcff")  # one line, whatever the name
     with pytest.raises(FormatError, match="expected table:FILE"):
         parse_machine("table:")
@@ -146,16 +134,10 @@ def test_no_file(tmp_path):
         parse_machine("tabel:x.mat")
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        (np.zeros((2, 3), int), "shape"),
-        (np.zeros(4, int), "shape"),
-        (np.zeros((0, 0), int), "shape"),
-        (np.zeros((2, 2)), "float64"),
-        (np.array([[0, -1], [1, 0]]), "-1 0 1"),
-    ],
-)
+@pytest.mark.parametrize(("table", "words"), [
+    (np.zeros((2, 3), int), "shape"), (np.zeros(4, int), "shape"), (np.zeros((0, 0), int), "shape"),
+    (np.zeros((2, 2)), "float64"), (np.array([[0, -1], [1, 0]]), "-1 0 1"),
+])  # fmt: skip
 def test_faulty_arrays(table, words):
     with pytest.raises(FormatError, match=mentions(*words.split())):
         Table(table)

@@ -6,60 +6,54 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.strategies import check_groupings
+from helpers.machines import link_names, shares
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.spec import parse_machine
 
 
-def names(machine, source, target):
-    network = machine.network()
-    return [network.name_link(int(link)) for link in network.routes([source], [target]).links]
+@pytest.mark.parametrize(("spec", "source", "target", "links"), [
+    ("torus:4x5", 0, 8, ["r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)"]),
+    ("torus:4", 3, 1, ["r3 -> r0 (x+)", "r0 -> r1 (x+)"]),  # half way round: in positive direction
+    ("torus:4", 1, 0, ["r1 -> r0 (x-)"]), ("mesh:4", 3, 1, ["r3 -> r2 (x-)", "r2 -> r1 (x-)"]),
+])  # fmt: skip
+def test_routes_correct_the_dimensions_in_order(spec, source, target, links):
+    assert link_names(parse_machine(spec), source, target) == links
 
 
-def test_dimensions_are_corrected_in_order():
-    machine = parse_machine("torus:4x5")
-    assert names(machine, 0, 1 * 5 + 3) == ["r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)"]
-
-
-def test_half_way_round_goes_in_positive_direction():
-    machine = parse_machine("torus:4")
-    assert names(machine, 3, 1) == ["r3 -> r0 (x+)", "r0 -> r1 (x+)"]
-    assert names(machine, 1, 0) == ["r1 -> r0 (x-)"]
+@pytest.mark.parametrize(("text", "distance", "spec"), [
+    ("torus:4x4@10:nodes=2 / core:2@1", None, "torus:4x4:nodes=2@10 / core:2@1"),
+    ("torus:4x4 / package:2 core:2", None, "torus:4x4@100 / package:2@10 core:2@1"),
+    ("torus:4x4 / package:2 core:2", "hop=7,package=3", "torus:4x4@7 / package:2@3 core:2@1"),
+])  # fmt: skip
+def test_distances_of_specs(text, distance, spec):
+    assert hb.allocate(text, distance=distance).machine.spec() == spec
 
 
 def test_adaptive_routes_divide_at_every_router():
     """From a corner of a 3 x 2 mesh to the other: three shortest ways, the first hop half and half."""
-    network = parse_machine("mesh:3x2:route=spread").network()
-    routes = network.routes([0], [5])
-    shares = dict(zip(map(network.name_link, routes.links.tolist()), routes.numerators / 2**40, strict=True))
-    assert shares == {
+    assert shares(parse_machine("mesh:3x2:route=spread"), 0, 5) == {
         "r0.0 -> r1.0 (x+)": 0.5, "r0.0 -> r0.1 (y+)": 0.5, "r0.1 -> r1.1 (x+)": 0.5,
         "r1.0 -> r2.0 (x+)": 0.25, "r1.0 -> r1.1 (y+)": 0.25, "r1.1 -> r2.1 (x+)": 0.75,
         "r2.0 -> r2.1 (y+)": 0.25,
-    }
+    }  # fmt: skip
 
 
 def test_adaptive_routes_go_both_ways_round_where_those_are_as_long():
-    network = parse_machine("torus:4x3:route=spread").network()
-    routes = network.routes([0], [6])
-    shares = dict(zip(map(network.name_link, routes.links.tolist()), routes.numerators / 2**40, strict=True))
-    assert shares == {"r0.0 -> r1.0 (x+)": 0.5, "r1.0 -> r2.0 (x+)": 0.5, "r0.0 -> r3.0 (x-)": 0.5,
-                      "r3.0 -> r2.0 (x-)": 0.5}
+    assert shares(parse_machine("torus:4x3:route=spread"), 0, 6) == {
+        "r0.0 -> r1.0 (x+)": 0.5, "r1.0 -> r2.0 (x+)": 0.5,
+        "r0.0 -> r3.0 (x-)": 0.5, "r3.0 -> r2.0 (x-)": 0.5,
+    }  # fmt: skip
     # On a ring of two routers both cables are used; with a step aside the halves meet again at the end.
-    network = parse_machine("torus:2x3:route=spread").network()
-    routes = network.routes([0], [4])
-    shares = dict(zip(map(network.name_link, routes.links.tolist()), routes.numerators / 2**40, strict=False))
-    assert {name: share for name, share in shares.items() if "(x" in name} == {
+    found = shares(parse_machine("torus:2x3:route=spread"), 0, 4)
+    assert {name: share for name, share in found.items() if "(x" in name} == {
         f"r0.{y} -> r1.{y} (x{sign})": 0.25 for y in (0, 1) for sign in "+-"
     }
 
 
 def test_a_mesh_has_no_way_round():
-    machine = parse_machine("mesh:4")
-    assert names(machine, 3, 0) == ["r3 -> r2 (x-)", "r2 -> r1 (x-)", "r1 -> r0 (x-)"]
-    network = machine.network()
+    network = parse_machine("mesh:4").network()
     assert int(np.count_nonzero(network.capacity)) == 6
-    assert network.describe()["diameter"] == 3
+    assert (network.describe()["diameter"], network.describe()["mean_distance"]) == (3, 20 / 12)
 
 
 def test_endpoints_that_do_not_exist_are_refused():
@@ -86,18 +80,6 @@ def test_nodes_of_one_router_are_no_hop_apart():
     assert distances[0, :6].tolist() == [0, 3, 3, 3, 10, 10]
 
 
-def test_distances_are_hops_between_nodes_and_a_tree_inside():
-    where = hb.allocate("torus:5x3@7 / package:2@3 core:2@1")
-    matrix = where.distance.matrix()
-    hops = where.machine.network().hops
-    for a in range(where.k):
-        for b in range(where.k):
-            node_a, node_b = a // 4, b // 4
-            inside = 0 if a == b else 1 if a // 2 == b // 2 else 3
-            expected = inside if node_a == node_b else 7 * int(hops(node_a, node_b))
-            assert matrix[a, b] == expected == where.distance.between(a, b)
-
-
 def test_capacities_per_dimension_and_their_prices():
     machine = parse_machine("torus:3x3:bw=6x4")
     prices, unit = machine.network().prices()
@@ -106,34 +88,12 @@ def test_capacities_per_dimension_and_their_prices():
     assert prices.reshape(-1, 4)[0].tolist() == [2, 2, 3, 3]
 
 
-@pytest.mark.parametrize("text", [
-    "torus:4@1", "torus:4x3x2:nodes=2@10 / package:2@2 core:3@1", "mesh:2x2@5", "torus:4x4:bw=3@1",
-    "torus:2x2:bw=3x5@100 / core:4@1", "torus:2x2@10 / core:[1,2,3,4]@1",
-    "torus:4:wrap=1@9 / l3:2@2 core:[3,1]@1",
-])
-def test_specs_come_back(text):
-    machine = parse_machine(text)
-    again = parse_machine(machine.spec())
-    assert again == machine
-    assert again.spec() == machine.spec()
-    if "wrap=1@" not in text:
-        assert machine.spec() == text
-
-
-def test_distance_may_stand_before_the_keys():
-    assert parse_machine("torus:4x4@10:nodes=2 / core:2@1").spec() == "torus:4x4:nodes=2@10 / core:2@1"
-
-
 def test_largest_distance_of_many_nodes_is_a_bound():
     for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
         where = hb.allocate(spec)
         assert where.distance.largest == most
         corner = where.machine.network().hops(0, np.arange(where.k))
         assert corner.max() * where.machine.hop_distance <= most
-
-
-def test_omitted_distances_grow_by_ten():
-    assert parse_machine("torus:4x4 / package:2 core:2").spec() == "torus:4x4@100 / package:2@10 core:2@1"
 
 
 def test_unequal_nodes():
@@ -145,11 +105,6 @@ def test_unequal_nodes():
     assert parse_machine("torus:2 / package:2 core:[1,2,3,4]").n_cores == 10
 
 
-def test_other_distances():
-    machine = hb.allocate("torus:4x4 / package:2 core:2", distance="hop=7,package=3").machine
-    assert machine.spec() == "torus:4x4@7 / package:2@3 core:2@1"
-
-
 def test_the_longest_side_of_the_box_is_cut():
     torus = Torus((4, 8), (True, True))
     row = np.array([0, 1, 2, 3])  # y = 0..3 of x = 0
@@ -157,51 +112,3 @@ def test_the_longest_side_of_the_box_is_cut():
     # y = 7, 0, 1, 2 is a box of length 4 on the ring, not one of length 8.
     assert [part.tolist() for part in torus.split_nodes(np.array([0, 1, 2, 7]))] == [[0, 7], [1, 2]]
     assert [len(part) for part in torus.split_nodes(np.arange(32))] == [16, 16]
-
-
-@pytest.mark.parametrize("spec", [
-    "torus:5x3@10:nodes=2 / package:2@2 core:[1,3]@1", "mesh:1@3", "mesh:7@1", "torus:2x2 / core:[1,2,3,4]",
-])
-def test_groups_refine_down_to_cores(spec):
-    machine = parse_machine(spec)
-    check_groupings(machine.groups(np.arange(machine.n_cores)), machine.n_cores)
-    some = np.arange(machine.n_cores)[::2]
-    check_groupings(machine.groups(some), len(some))
-    parts = machine.split(some)
-    assert sorted(np.concatenate(parts).tolist()) == some.tolist()
-
-
-@pytest.mark.parametrize(("text", "said"), [
-    ("torus:", "expected integers >= 1"),
-    ("torus:4x0", "expected integers >= 1"),
-    ("torus:4xx", "expected integers"),
-    ("torus:4:nodes=0", "nodes='0'"),
-    ("torus:4:bw=0", "bw='0'"),
-    ("torus:4:wrap=2", "wrap='2'"),
-    ("torus:4:color=1", "'color=1'"),
-    ("torus:4@x", "'@x'"),
-    ("torus:4@1@2", "expected one integer"),
-    ("torus:4@1:nodes=2@3", "'@3'"),
-    ("torus:9999x9999x9999", "16777216 in all"),
-    ("mesh:4:wrap=1", "'wrap=1'"),
-    ("torus:4@1 / core:2@5", "below 5 of core"),
-    ("torus:4 / node:2 core:2", "a level 'node' inside the nodes"),
-    ("torus:4 / core:[1,2]", "lists 2 counts"),
-    ("torus:4 / torus:4", "expected a tree"),
-    ("table:x / core:2", "x"),
-    ("torus:4x4:bw=1x2x3", "bw='1x2x3'"),
-    ("torus:4 / core:2 / core:2", "inside its nodes already"),
-])
-def test_faults_are_one_line(text, said):
-    with pytest.raises(hb.errors.HopbytesError) as caught:
-        parse_machine(text)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_far_apart_capacities_are_compared_within_their_stated_error():
-    network = parse_machine("torus:3x3:bw=1000003x999983").network()
-    prices, unit = network.prices()
-    assert prices is not None
-    for price, capacity in zip(prices.tolist(), network.capacity.tolist(), strict=True):
-        assert abs(price * capacity / unit - 1) < 2**-19

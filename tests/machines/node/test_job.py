@@ -7,7 +7,7 @@ import json
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions
+from helpers.errors import mentions, one_line
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.allocate.allocate import cores_of_a_task
 from hopbytes.machines.allocate.launcher_order import launcher_placement
@@ -17,23 +17,6 @@ from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.job import JobInfo, find_job, read_flux
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
-
-
-def test_no_job_outside_any():
-    assert find_job({"HOME": "/"}) is None
-
-
-def test_slurm():
-    job = find_job({
-        "SLURM_JOB_NODELIST": "n[001-003],gpu1", "SLURM_JOB_CPUS_PER_NODE": "72(x3),36",
-        "SLURM_TASKS_PER_NODE": "2(x3),1", "SLURM_NTASKS": "7", "SLURM_CPUS_PER_TASK": "4",
-    })  # fmt: skip
-    assert job == JobInfo("Slurm", ("n001", "n002", "n003", "gpu1"), (72, 72, 72, 36), (2, 2, 2, 1), 4)
-
-
-def test_slurm_fills_in_tasks_nobody_asked_for():
-    job = find_job({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "72(x2)"})
-    assert job == JobInfo("Slurm", ("a", "b"))
 
 
 def test_pbs_counts_lines(tmp_path):
@@ -176,45 +159,35 @@ def test_what_another_scheduler_writes_is_left_alone():
         assert read_flux(flux_resources(scheduling)).trees is None
 
 
-@pytest.mark.parametrize(
-    "scheduling",
-    [
-        {"children": 7},
-        {"children": [{"ranks": "0-1"}]},
-        {"children": [{"ranks": "0-1", "topo": []}]},
-        {"children": [{"ranks": "0-1", "topo": {"socket": [{"cores": "0-3"}, {"cores": "3-7"}]}}]},
-        {"children": [{"ranks": "0-1", "topo": {"cores": "0-3"}}]},
-        {"children": [{"ranks": "x", "topo": SOCKETS}]},
-        {"graph": {"nodes": [{"metadata": {"type": "core", "id": 0, "paths": {"containment": "/core0"}}}]}},
-        {"graph": {"nodes": [1]}},
-    ],
-)
+@pytest.mark.parametrize("scheduling", [
+    {"children": 7}, {"children": [{"ranks": "0-1"}]}, {"children": [{"ranks": "0-1", "topo": []}]},
+    {"children": [{"ranks": "0-1", "topo": {"socket": [{"cores": "0-3"}, {"cores": "3-7"}]}}]},
+    {"children": [{"ranks": "0-1", "topo": {"cores": "0-3"}}]},
+    {"children": [{"ranks": "x", "topo": SOCKETS}]},
+    {"graph": {"nodes": [{"metadata": {"type": "core", "id": 0, "paths": {"containment": "/core0"}}}]}},
+    {"graph": {"nodes": [1]}},
+])  # fmt: skip
 def test_units_of_flux_with_a_fault(scheduling):
     with pytest.raises(HopbytesError) as caught:
         read_flux(flux_resources(scheduling))
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({"SLURM_JOB_NODELIST": "n[1-"}, "SLURM_JOB_NODELIST"),
-        ({"SLURM_JOB_NODELIST": "n1,n1"}, "a host twice"),
-        ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "many"}, "expected counts like"),
-        ({"PBS_NODEFILE": "/nowhere"}, "expected a file of hosts"),
-        ({"PBS_NODEFILE": "/dev/null"}, "without a host"),
-        ({"LSB_MCPU_HOSTS": "h1 16 h2"}, "expected HOST SLOTS"),
-        ({"LSB_MCPU_HOSTS": "h;1 16"}, "host name"),
-        ({"LSB_DJOB_HOSTFILE": "/nowhere"}, "expected a file of hosts"),
-        ({"SLURM_JOB_NODELIST": "n1", "SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST"),
-        ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "1(x1048576),1"}, "more than 1048576"),
-    ],
-)
+@pytest.mark.parametrize(("environment", "words"), [
+    ({"SLURM_JOB_NODELIST": "n[1-"}, "SLURM_JOB_NODELIST"),
+    ({"SLURM_JOB_NODELIST": "n1,n1"}, "a host twice"),
+    ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "many"}, "expected counts like"),
+    ({"PBS_NODEFILE": "/nowhere"}, "expected a file of hosts"),
+    ({"PBS_NODEFILE": "/dev/null"}, "without a host"),
+    ({"LSB_MCPU_HOSTS": "h1 16 h2"}, "expected HOST SLOTS"),
+    ({"LSB_MCPU_HOSTS": "h;1 16"}, "host name"),
+    ({"LSB_DJOB_HOSTFILE": "/nowhere"}, "expected a file of hosts"),
+    ({"SLURM_JOB_NODELIST": "n1", "SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST"),
+    ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "1(x1048576),1"}, "more than 1048576"),
+])  # fmt: skip
 def test_environments_with_a_fault(environment, words):
-    with pytest.raises(HopbytesError) as caught:
+    with one_line(words):
         find_job(environment)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 NO_FLUX = ["", "{}", "[]", '{"execution": {"nodelist": ["a"], "R_lite": [{"rank": "7"}]}}']
@@ -352,6 +325,7 @@ HOSTS = ("n1", "n2", "n3", "n4")
 
 #: Environment, and the job it means.
 ENVIRONMENTS = {
+    "outside any job": ({"HOME": "/"}, None),
     # sbatch -N4: Slurm fills in a task per CPU that nobody asked for.
     "no tasks asked for": (FOUR | {"SLURM_TASKS_PER_NODE": "32(x4)"}, JobInfo("Slurm", HOSTS, (32,) * 4)),
     "sbatch -n 16": (
@@ -393,6 +367,11 @@ ENVIRONMENTS = {
                 "SLURM_STEP_NUM_NODES": "4", "SLURM_STEP_TASKS_PER_NODE": "2(x2),1(x2)"},
         JobInfo("Slurm", HOSTS, (32,) * 4, (2, 2, 1, 1)),
     ),
+    "ranges and counts": (
+        {"SLURM_JOB_NODELIST": "n[001-003],gpu1", "SLURM_JOB_CPUS_PER_NODE": "72(x3),36", "SLURM_NTASKS": "7",
+         "SLURM_TASKS_PER_NODE": "2(x3),1", "SLURM_CPUS_PER_TASK": "4"},
+        JobInfo("Slurm", ("n001", "n002", "n003", "gpu1"), (72, 72, 72, 36), (2, 2, 2, 1), 4),
+    ),
     "the older name of the list": ({"SLURM_NODELIST": "a,b"}, JobInfo("Slurm", ("a", "b"))),
 }  # fmt: skip
 
@@ -403,16 +382,13 @@ def test_environments(what):
     assert find_job(environment) == job
 
 
-@pytest.mark.parametrize(
-    ("step", "said"),
-    [
-        # salloc with LaunchParameters=use_interactive_step, and srun --pty on one host.
-        ({"SLURM_STEP_NODELIST": "n1", "SLURM_NTASKS": "1", "SLURM_TASKS_PER_NODE": "1"}, "a step on 1 host"),
-        ({"SLURM_STEP_NODELIST": "n[2-3]", "SLURM_NTASKS": "4", "SLURM_TASKS_PER_NODE": "2(x2)"}, "2 hosts"),
-        ({"SLURM_STEP_NODELIST": "n[1-2]", "SLURM_NTASKS": "4", "SLURM_TASKS_PER_NODE": "1(x4)"}, "2 hosts"),
-        ({"SLURM_NTASKS": "4", "SLURM_TASKS_PER_NODE": "2(x2)"}, "counts of a step"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("step", "said"), [
+    # salloc with LaunchParameters=use_interactive_step, and srun --pty on one host.
+    ({"SLURM_STEP_NODELIST": "n1", "SLURM_NTASKS": "1", "SLURM_TASKS_PER_NODE": "1"}, "a step on 1 host"),
+    ({"SLURM_STEP_NODELIST": "n[2-3]", "SLURM_NTASKS": "4", "SLURM_TASKS_PER_NODE": "2(x2)"}, "2 hosts"),
+    ({"SLURM_STEP_NODELIST": "n[1-2]", "SLURM_NTASKS": "4", "SLURM_TASKS_PER_NODE": "1(x4)"}, "2 hosts"),
+    ({"SLURM_NTASKS": "4", "SLURM_TASKS_PER_NODE": "2(x2)"}, "counts of a step"),
+])  # fmt: skip
 def test_a_step_on_some_hosts_means_the_job(step, said):
     """What is started next goes to all hosts of the job; counts of tasks are those of the step."""
     job = find_job(FOUR | step)

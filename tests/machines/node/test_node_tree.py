@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.machines.allocate.units import units_of
-from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
+from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree, parts_from_sets
 from hopbytes.machines.node.sysfs import node_from_files
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.show.describe import machine_facts
@@ -55,6 +55,12 @@ def test_one_allowed_core_as_the_kernel_tells_it():
         files[f"{here}/core_siblings_list"] = "0-3"
     tree = node_from_files(files, {0, 2})
     assert hb.allocate(NodeMachine("test", NodeInventory((tree,), (0, 0)), ("n1", "n2"))).k == 2
+
+
+def test_a_unit_that_overlaps_a_larger_or_earlier_one_is_left_out():
+    sets = {("package", 0): frozenset(range(4)), ("l3", 0): frozenset({0, 1}), ("l3", 1): frozenset({1, 2})}
+    tree = node_tree(parts_from_sets(sets, range(4)))
+    assert (tree.count("package"), tree.count("l3"), tree.os_pus.tolist()) == (1, 1, [0, 1, 2, 3])
 
 
 @st.composite

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.slabs import part_of, whole
+from helpers.slabs import mapped_over, part_of, whole
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
@@ -13,18 +13,9 @@ from hopbytes.mpi import Slab, map_distributed
 TREE = "island:3@100 node:2@10 core:2@1"
 
 
-def mapped(graph, on, size, **options):
-    def work(comm):
-        return map_distributed(comm, part_of(graph, comm.Get_rank(), size), on, **options)
-
-    parts = together(size, work)
-    assert all(part.info["comm_cost"] == parts[0].info["comm_cost"] for part in parts)
-    return np.concatenate([part.pe for part in parts]), parts[0].info
-
-
 def checked(graph, on, size, **options):
     """Map; what the run says of its result is what the whole graph says."""
-    pe, info = mapped(graph, on, size, **options)
+    pe, info = mapped_over(size, graph, on, **options)
     where = hb.allocate(on)
     assert len(pe) == graph.n
     placed = hb.Mapping(pe, where)
@@ -53,7 +44,7 @@ def test_quality_bounds_and_answer_of_a_grid(size, strategy, monkeypatch):
     monkeypatch.setattr("hopbytes.mpi.distributed.refinement.LARGEST", 900)
     graph = grid(80)
     pe, info = checked(graph, TREE, size, strategy=strategy, preset="fast")
-    again, _ = mapped(graph, TREE, size, strategy=strategy, preset="fast")
+    again, _ = mapped_over(size, graph, TREE, strategy=strategy, preset="fast")
     assert pe.tobytes() == again.tobytes()
     alone = hb.map_tasks(graph, TREE, "eco", partition=True, threads=1).info["comm_cost"]
     assert info["comm_cost"] <= 1.25 * alone
@@ -100,11 +91,11 @@ def test_heavy_tasks_and_tasks_without_load(monkeypatch):
     loads = np.ones(graph.n, np.int64)
     loads[[5, 900]], loads[::7] = 10**6, 0
     loaded = hb.CommGraph(graph.indptr, graph.targets, graph.volumes, loads=loads, undirected=True)
-    pe, info = mapped(loaded, TREE, 3, preset="fast")
+    pe, info = mapped_over(3, loaded, TREE, preset="fast")
     assert info["balance"] == "met"
     assert np.count_nonzero((pe == pe[5]) & (loads > 0)) == 1
     weightless = hb.CommGraph(graph.indptr, graph.targets, loads=np.zeros(graph.n, np.int64), undirected=True)
-    pe, _ = mapped(weightless, TREE, 2, preset="fast")
+    pe, _ = mapped_over(2, weightless, TREE, preset="fast")
     assert np.bincount(pe).max() <= 138
 
 
@@ -124,7 +115,7 @@ def test_a_hub(monkeypatch):
 def test_few_tasks(n):
     graph = hb.CommGraph.from_edges(np.arange(max(n - 1, 0)), np.arange(1, max(n, 1)), n=n)
     graph = hb.CommGraph.from_scipy(graph.to_scipy() + graph.to_scipy().T) if n > 1 else graph
-    pe, _ = mapped(graph, TREE, 3, preset="fast")
+    pe, _ = mapped_over(3, graph, TREE, preset="fast")
     assert np.bincount(pe, minlength=12).max(initial=0) <= (1 if n <= 12 else 2)
 
 
@@ -195,7 +186,7 @@ def test_a_factor_of_all_loads_changes_no_answer():
     for times in (1, 7):
         rows = grid(20)
         graph = hb.CommGraph(rows.indptr, rows.targets, rows.volumes, loads=plain * times, undirected=True)
-        pe, info = mapped(graph, TREE, 4, preset="fast")
+        pe, info = mapped_over(4, graph, TREE, preset="fast")
         bounds = info["bound_asked"] // times, info["bound_kept"] // times
         found.append((pe.tolist(), info["balance"], bounds))
         assert info["bound_kept"] == np.bincount(pe, weights=graph.loads).max()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.slabs import part_of
+from helpers.slabs import mapped_over, part_of
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import InfeasibleError
@@ -21,13 +21,8 @@ from hopbytes.mpi.distributed.rows import Member, checked_rows
 
 
 def mapped(graph, on, size, **options):
-    def work(comm):
-        return map_distributed(comm, part_of(graph, comm.Get_rank(), size), on, **options)
-
-    parts = together(size, work)
-    pe, info = np.concatenate([part.pe for part in parts]), parts[0].info
+    pe, info = mapped_over(size, graph, on, **options)
     where = hb.allocate(on)
-    assert all(part.info["comm_cost"] == info["comm_cost"] for part in parts)
     assert len(np.unique(pe)) == graph.n
     assert 0 <= pe.min(initial=0) <= pe.max(initial=0) < where.k
     assert info["comm_cost"] == hb.evaluate(graph, hb.Mapping(pe, where)).comm_cost

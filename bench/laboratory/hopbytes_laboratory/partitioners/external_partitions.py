@@ -7,7 +7,8 @@ import time
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
-from hopbytes.engine import SearchProblem, VertexGroups, stop_asked
+from hopbytes.engine.control import stop_asked
+from hopbytes.engine.problem import SearchProblem, VertexGroups
 from hopbytes_laboratory.partitioners.backends import BACKENDS
 from hopbytes_laboratory.partitioners.group_partitions import PartitionerSettings, partition_groups
 from hopbytes_laboratory.partitioners.pool import START_WORK, WorkerPool
@@ -44,7 +45,7 @@ class ExternalPartitions:
     ) -> Int32 | None:
         """Return partitions of all groups of one level.
 
-        The problem and the groups are those that :func:`hopbytes.engine.partition_many` then receives.
+        The problem and the groups are those that :func:`hopbytes.engine.partition.partition_many` receives.
         """
         # Partitioners get half of the remaining time, so that time remains for the built-in partitioner.
         now = time.monotonic()

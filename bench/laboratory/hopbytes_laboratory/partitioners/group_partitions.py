@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.engine import SearchProblem, VertexGroups
+from hopbytes.engine.problem import SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
 from hopbytes.util.random_numbers import derived_words
 from hopbytes_laboratory.partitioners.backends import available, check_backend
@@ -41,7 +41,7 @@ class GroupPartitions:
 
     #: int32[repetitions, n] or None: Block of every vertex within its group, one row per repetition, -1 for
     #: groups without a partition; None if there is no partition at all.
-    #: :func:`hopbytes.engine.partition_many` takes this array.
+    #: :func:`hopbytes.engine.partition.partition_many` takes this array.
     rows: Int32 | None
     #: number of calls that gave a partition within the maximum block weights, and of calls that did not
     used: int = 0

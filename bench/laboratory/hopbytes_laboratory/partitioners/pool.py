@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from hopbytes.engine import stop_asked
+from hopbytes.engine.control import stop_asked
 from hopbytes_laboratory.partitioners import _worker
 
 START_WORK = 1 << 18

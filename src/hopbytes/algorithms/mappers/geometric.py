@@ -139,14 +139,7 @@ def _hops(graph: CommGraph, where: Allocation, pe: Int32) -> int:
 
 
 def matched(places: Int64, points: Int64, room: Int64, cuts: str) -> Int32:
-    """Divide places (nodes) and points (tasks) in the same way until every part has one place.
-
-    All parts of a round are divided by one sort.
-
-    >>> line = np.array([[0, 1, 2, 3]])
-    >>> matched(line, line[:, ::-1], np.ones(4, np.int64), "two").tolist()
-    [3, 2, 1, 0]
-    """
+    """Divide places (nodes) and points (tasks) in the same way until every part has one place."""
     order_p, order_t = np.arange(places.shape[1]), np.arange(points.shape[1])
     starts_p = starts_t = np.zeros(1, np.int64)
     ends_p = np.array([len(order_p)])

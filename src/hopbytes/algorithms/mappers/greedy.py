@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
-from hopbytes.engine import SearchProblem
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.engine.slots import place_greedily
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation

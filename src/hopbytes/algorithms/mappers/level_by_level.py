@@ -12,7 +12,8 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room_for
-from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
@@ -110,11 +111,7 @@ def bisected(
 
 
 def halved(groupings: list[Int32]) -> Allocation:
-    """Return a binary tree whose leaves are the PEs in the order of the last grouping.
-
-    >>> halved([np.arange(5, dtype=np.int32)]).machine.spec()
-    'cut3:2@3 cut2:2@2 cut1:[1,1,1,2]@1'
-    """
+    """Return a binary tree whose leaves are the PEs in the order of the last grouping."""
     starts = np.zeros(1, np.int64)
     ends = np.array([len(groupings[-1])], np.int64)
     counts: list[int | tuple[int, ...]] = []

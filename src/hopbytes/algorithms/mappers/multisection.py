@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.multisection.descent import Candidates, WarmStart, descend, taken
 from hopbytes.algorithms.multisection.hierarchy import (
     Level,
     Subproblem,
@@ -20,12 +19,20 @@ from hopbytes.algorithms.multisection.hierarchy import (
     renumbered,
     unexpected_shares,
 )
-from hopbytes.engine import PartitionSettings, SearchSettings
-from hopbytes.engine.problem import SEARCH_OPTIONS
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import (
+    SEARCH_OPTIONS,
+    PartitionSettings,
+    SearchProblem,
+    SearchSettings,
+    VertexGroups,
+)
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
+from hopbytes.util.random_numbers import derived_seeds
 from hopbytes.util.registry import Registry
 
 #: What offers partitions by other programs under the name ``external``: the laboratory of the source tree.
@@ -77,9 +84,9 @@ class Multisection(Mapper):
     #: repetitions of every bisection if block sizes are exact, as with one task per slot
     bisection_repetitions: int = 3
     #: Number of coarsening hierarchies of a large graph for all runs
-    #: (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
-    #: and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of more than
-    #: 2^24 arcs and ten arcs per vertex all runs share one.
+    #: (:class:`hopbytes.engine.problem.PartitionSettings`). If there are more runs, some of them share a
+    #: hierarchy and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of
+    #: more than 2^24 arcs and ten arcs per vertex all runs share one.
     shared_hierarchies: int = 8
     #: Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
     #: or more blocks, which then make a third of the runs. 0 turns it off.
@@ -87,7 +94,7 @@ class Multisection(Mapper):
     #: Sweeps of simulated annealing over the boundaries of 16 or more blocks
     #: (``core/partition/refinement/annealing.hpp``). 0 turns it off.
     annealing_sweeps: int = 0
-    rounds: int = 10  #: local search (:class:`hopbytes.engine.SearchSettings`).
+    rounds: int = 10  #: local search (:class:`hopbytes.engine.problem.SearchSettings`).
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 0
@@ -125,14 +132,15 @@ class Multisection(Mapper):
 
     def __post_init__(self) -> None:
         check_types(self)
-        if self.schedule != "level":
-            _check_schedule(self.schedule)
-        if self.slack not in ("outer", "even"):
-            raise unknown_name("slack", self.slack, ["outer", "even"])
-        if self.trace and self.schedule == "level":
+        if self.schedule != "level" or self.trace:  # schedules are imported only where one is named
             from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 
-            raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
+            if self.schedule not in ("level", *SCHEDULES):
+                raise unknown_name("schedule", self.schedule, ["level", *SCHEDULES])
+            if self.schedule == "level":
+                raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
+        if self.slack not in ("outer", "even"):
+            raise unknown_name("slack", self.slack, ["outer", "even"])
         if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
             raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
         self._external()
@@ -249,12 +257,106 @@ class Multisection(Mapper):
         return partitioners["external"](self)
 
 
-def _check_schedule(name: str) -> None:
-    """Raise UnsupportedError for an unknown schedule; schedules are imported only where one is named."""
-    from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+class WarmStart:
+    """The cuts of earlier mappings for the groups of tasks that multisection divides.
 
-    if name not in SCHEDULES:
-        raise unknown_name("schedule", name, ["level", *SCHEDULES])
+    At the outermost level every mapping provides a cut. At inner levels it provides a cut for every group
+    that consists of the same tasks as one of its own groups. Multisection adopts or improves such a cut, so
+    it never returns a worse one.
+    """
+
+    def __init__(self, levels: list[Level], mappings: Sequence[Int32]) -> None:
+        self._levels, self._mappings = levels, mappings
+
+    def renumbered(self, members: Int32) -> WarmStart:
+        """Return the same cuts for tasks in the order `members`."""
+        return WarmStart(self._levels, [pe[members] for pe in self._mappings])
+
+    def stop(self) -> None:
+        """Do nothing, because candidates are available at once."""
+
+    def candidates(
+        self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
+    ) -> Int32 | None:
+        """Return int32[c, n], the child of each task in its group, negative if there is no such cut."""
+        group = groups.group
+        rows = [self._row(group, pe, depth) for pe in self._mappings]
+        return np.array([row for row in rows if row.max(initial=-1) >= 0], np.int32).reshape(-1, len(group))
+
+    def _row(self, group: Int32, pe: Int32, depth: int) -> Int32:
+        level, count = self._levels[depth], self._levels[depth].groups
+        inside = np.zeros_like(pe) if depth == 0 else self._levels[depth - 1].child_of_pe[pe]
+        lowest, highest = np.full(count, count), np.full(count, -1)
+        np.minimum.at(lowest, group, inside)
+        np.maximum.at(highest, group, inside)
+        alike = lowest == highest
+        counterpart = np.where(alike, lowest, 0)
+        children = np.diff(level.start)
+        alike &= group_sums(group, None, count) == group_sums(inside, None, count)[counterpart]
+        alike &= children == children[counterpart]
+        child = level.child_of_pe[pe] - level.start[inside]
+        row: Int32 = np.where(alike[group], child, -1).astype(np.int32)
+        return row
+
+
+#: The effort for cuts of a level, by its share of the cost and by what was spent.
+Settings = Callable[[float, Effort], PartitionSettings]
+
+
+class Candidates(Protocol):
+    """What offers cuts that compete with those of the engine: earlier mappings or external partitioners."""
+
+    def candidates(
+        self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
+    ) -> Int32 | None:
+        """Return int32[c, n], the child of each task in its group, negative if there is no such cut."""
+
+    def stop(self) -> None:
+        """Let all threads that wait for candidates continue without them."""
+
+
+def descend(
+    subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
+    settings: Settings, outside: Candidates | None,
+) -> Int32:
+    """Return the group of the last of `levels` that holds each task of a subproblem."""
+    csr, cost = subproblem.csr, 0
+    low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
+    group = np.zeros(subproblem.n, np.int32)
+    for depth in range(subproblem.depth, len(levels)):
+        if isinstance(outside, WarmStart) and effort.out_of_time:  # a known mapping is the result
+            effort.count(cut_short=1)
+            break
+        level, count = levels[depth], high - low
+        first, beyond = int(level.start[low]), int(level.start[high])
+        start = level.start[low : high + 1] - first
+        prices = level.linear_cost(subproblem.linear_cost, group, low, each)
+        loads = group_sums(group, subproblem.loads, count, effort.threads)
+        problem = SearchProblem(csr, subproblem.loads, linear_cost=prices)
+        groups = VertexGroups(
+            group, start, level.caps(loads, low, exact=exact),
+            derived_seeds((effort.seed % 2**64, depth), level.groups)[low:high],  # by position only
+        )
+        others = None if outside is None else outside.candidates(problem, groups, depth, effort)
+        child, cut = partition_many(
+            problem, groups, settings(level.share, effort), candidates=others,
+            control=effort.run_control(
+                effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count)
+            ),
+        )
+        cost += each * level.distance * int(cut.sum())
+        effort.count(cuts=count)
+        group = child if count == 1 else taken(start.astype(np.int32), group) + child
+        low, high = first, beyond
+    return group if low == 0 else group + np.int32(low)
+
+
+def taken(values: Int32, places: Int32) -> Int32:
+    """Return int32[n], ``values[places]`` for places that exist; the places themselves if values count up."""
+    if np.array_equal(values, np.arange(len(values))):
+        return places
+    found: Int32 = values.take(places, mode="clip")  # which saves a copy
+    return found
 
 
 #: The effort of the preset ``fast``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import comb, prod
 from operator import itemgetter
 from typing import ClassVar
@@ -17,10 +16,10 @@ from hopbytes.algorithms.mappers.level_by_level import TopDown
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr, with_isolated
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels import checked_sum
-from hopbytes.kernels.graph import group_objects
+from hopbytes.kernels import checked_sum, group_objects
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.allocation import Allocation
@@ -30,11 +29,6 @@ from hopbytes.util.options import check_types
 
 def shapes(arities: list[int], leaves: int, most: int) -> list[list[int]]:
     """Return the subtrees of the tree `arities` with at least `leaves` leaves, beginning with the whole tree.
-
-    >>> shapes([2, 2, 10], 24, 8)
-    [[2, 2, 10], [2, 2, 6]]
-    >>> shapes([2, 3, 2], 8, 8)
-    [[2, 3, 2], [2, 2, 2]]
     """
     if most <= 1:
         return [arities]
@@ -65,11 +59,6 @@ def _minimal(shape: list[int], leaves: int) -> bool:
 
 def in_whole_tree(leaf: Int64, shape: list[int], arities: list[int]) -> Int64:
     """Return int64[n], the leaves of the whole tree that correspond to leaves of one of the :func:`shapes`.
-
-    The first children of every unit are the ones in use.
-
-    >>> in_whole_tree(np.arange(8), [2, 2, 2], [2, 3, 2]).tolist()
-    [0, 1, 2, 3, 6, 7, 8, 9]
     """
     place, below, rest = np.zeros_like(leaf), 1, leaf
     for used, there in zip(reversed(shape), reversed(arities), strict=True):
@@ -94,36 +83,6 @@ MOST_PER_PE = 64
 class TreeMatch(Mapper):
     """Group tasks by the arity of the innermost level with little volume between groups, then the groups.
 
-    Parameters
-    ----------
-    list_up_to : int
-        If a level has at most so many possible groups, all of them are listed, and three heuristics search
-        for independent sets among them: smallest values first, largest values last, largest weighted degree
-        first. With up to 12 objects the optimal grouping is computed. If there are more possible groups,
-        groups grow along heavy edges. With up to 512 objects in a sparse graph they are compared with a
-        perfectly balanced partition, and the grouping with less volume between groups is used.
-    credit : int
-        Thousandths by which the grouping of consecutive objects may be worse than another and is still used.
-    initial_partitions : int
-        Number of initial partitions of the coarsest graph, per level or per cut of an irregular tree.
-    shapes : int
-        Number of subtrees of the machine that are tried if there are fewer tasks than PEs (fewer cores of
-        every cache, fewer caches of every package, ...); the mapping with the lowest J is used. With 1 only
-        the whole tree is tried, as in the paper, which fills the innermost units and adds objects only up to
-        the next multiple of the arity.
-    virtual : bool
-        If PEs get different numbers of tasks (13 tasks on 8 PEs), add tasks without communication up to the
-        largest of these numbers, as the authors do, then move tasks at little cost until every PE has its
-        number (counter ``filled_up``). By default ``top_down`` partitions, which had at most the same J in
-        all 20 measured cases.
-
-    Raises
-    ------
-    UnsupportedError
-        If `list_up_to` is above a million or `credit` above 1000.
-
-    Notes
-    -----
     Jeannot and Mercier, "Near-optimal mapping of MPI processes on hierarchical NUMA architectures"
     (Euro-Par 2010), without any refinement. At each level objects without communication are added up to the
     next multiple of the arity. With fewer tasks than PEs the algorithm thereby selects the PEs itself, unless
@@ -144,11 +103,6 @@ class TreeMatch(Mapper):
     differences from the paper are the order of ties (members in lexicographic order), ten starts for the
     first heuristic instead of one, the credit, which follows the program of the authors, and the exact
     solution of small levels (at most 12 objects). O(m log n) per level if groups grow.
-
-    >>> import hopbytes as hb
-    >>> pairs = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
-    >>> hb.map_tasks(pairs, hb.allocate("node:2@10 core:2@1"), "treematch").pe.tolist()
-    [0, 2, 1, 3]
     """
 
     #: If a level has at most so many possible groups, all of them are listed, and three heuristics search for
@@ -166,6 +120,10 @@ class TreeMatch(Mapper):
     #: the whole tree is tried, as in the paper, which fills the innermost units and adds objects only up to
     #: the next multiple of the arity.
     shapes: int = 1
+    #: If PEs get different numbers of tasks (13 tasks on 8 PEs), add tasks without communication up to the
+    #: largest of these numbers, as the authors do, then move tasks at little cost until every PE has its
+    #: number (counter ``filled_up``). By default ``top_down`` partitions, which had at most the same J in all
+    #: 20 measured cases.
     virtual: bool = False
     chooses_slots: ClassVar[bool] = True
 
@@ -183,7 +141,11 @@ class TreeMatch(Mapper):
         arities, per_pe = _arities(groupings), self._tasks_per_pe(graph, where, bounds)
         if arities is not None and _alike_with_loads(graph, bounds):
             effort.count(grouping_loads=1)
-            group = self._by_loads(graph, bounds, effort)
+            group, _ = partition_many(
+                SearchProblem(graph.symmetric_positive(), graph.loads),
+                VertexGroups.whole(graph.n, bounds.load, effort.seed),
+                PartitionSettings(initial_partitions=self.initial_partitions), control=effort.run_control(),
+            )
             csr = quotient_csr(graph.symmetric_positive(), group, where.k)
             return np.argsort(groupings[-1]).astype(np.int32)[self._leaves(csr, arities, effort)[group]]
         if arities is None or per_pe is None:
@@ -204,15 +166,6 @@ class TreeMatch(Mapper):
                 break
         return min(found, key=itemgetter(0))[1]
 
-    def _by_loads(self, graph: CommGraph, bounds: Bounds, effort: Effort) -> Int32:
-        """Return the group of every task, one group per PE, with loads within the bounds."""
-        group, _ = partition_many(
-            SearchProblem(graph.symmetric_positive(), graph.loads),
-            VertexGroups.whole(graph.n, bounds.load, effort.seed),
-            PartitionSettings(initial_partitions=self.initial_partitions), control=effort.run_control(),
-        )
-        return group
-
     def _tasks_per_pe(self, graph: CommGraph, where: Allocation, bounds: Bounds) -> int | None:
         """Return the largest number of tasks per PE, 1 if there are fewer tasks; None if it does not fit."""
         if bounds.linear_cost is not None or (graph.loads is not None and not bounds.exact):
@@ -226,7 +179,7 @@ class TreeMatch(Mapper):
 
     def _leaves(self, csr: Csr, arities: list[int], effort: Effort) -> Int64:
         """Return int64[n], the leaf of every task, counted from the left of the tree."""
-        tree = _Groups()
+        groups: list[tuple[Int32, int]] = []  # of every level, innermost first: group of each object, size
         n = len(csr.indptr) - 1
         for arity in reversed(arities):
             objects = len(csr.indptr) - 1
@@ -234,9 +187,15 @@ class TreeMatch(Mapper):
             group, which = self._grouped(csr, arity, effort)
             effort.count(**{f"grouping_{which}": 1})
             effort.spend(len(csr.targets) + len(group))
-            tree.add(group, arity)
+            groups.append((group, arity))
             csr = quotient_csr(csr, group, len(group) // arity)
-        return tree.positions()[:n]
+        position = np.zeros(1, np.int64)
+        for group, arity in reversed(groups):  # children of a group are ordered by their numbers
+            order = np.argsort(group, kind="stable")
+            inner = np.empty(len(group), np.int64)
+            inner[order] = position[group[order]] * arity + np.arange(len(group)) % arity
+            position = inner
+        return position[:n]
 
     def _grouped(self, csr: Csr, arity: int, effort: Effort) -> tuple[Int32, str]:
         """Return the group of each object and the name of the heuristic that found it."""
@@ -258,7 +217,8 @@ class TreeMatch(Mapper):
             return group, which
         if int(np.bincount(found).max()) > arity:  # partitions need not meet exact sizes
             return group, which
-        return _by_smallest_member(found), "partition"
+        _, first, inverse = np.unique(found, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first)).astype(np.int32)[inverse], "partition"  # by smallest member
 
     def _outside_in(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         mapper = TopDown(initial_partitions=self.initial_partitions)
@@ -279,31 +239,6 @@ def _leaving(csr: Csr, group: Int32) -> int:
     """Return the weight between groups in both directions."""
     crossing = np.repeat(group, np.diff(csr.indptr)) != group[csr.targets]
     return int(crossing.sum()) if csr.weights is None else checked_sum(csr.weights[crossing])
-
-
-def _by_smallest_member(group: Int32) -> Int32:
-    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.int32)[inverse]
-
-
-@dataclass(slots=True)
-class _Groups:
-    """Groups of every level, innermost first: the group of each object and the group size."""
-
-    levels: list[tuple[Int32, int]] = field(default_factory=list)
-
-    def add(self, group: Int32, arity: int) -> None:
-        self.levels.append((group, arity))
-
-    def positions(self) -> Int64:
-        """Return the leaf of each innermost object; children of a group are ordered by their numbers."""
-        position = np.zeros(1, np.int64)
-        for group, arity in reversed(self.levels):
-            order = np.argsort(group, kind="stable")
-            inner = np.empty(len(group), np.int64)
-            inner[order] = position[group[order]] * arity + np.arange(len(group)) % arity
-            position = inner
-        return position
 
 
 def _arities(groupings: list[Int32]) -> list[int] | None:

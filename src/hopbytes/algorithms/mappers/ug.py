@@ -36,8 +36,8 @@ class HopGreedy(Mapper):
     seeds: int = 1
     #: weight of an arc: ``volume`` (minimizes hop-bytes) or ``messages`` (minimizes hops of messages, UTH)
     weight: str = "volume"
-    #: Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`. With 1 for each it
-    #: takes about a fifth of the time, and hop-bytes are a few percent higher.
+    #: Effort of the partition to nodes, see :class:`hopbytes.engine.problem.PartitionSettings`. With 1 for
+    #: each it takes about a fifth of the time, and hop-bytes are a few percent higher.
     repetitions: int = 1
     initial_partitions: int = 4
     region_growings: int = 4

@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
+from hopbytes.engine.control import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import child_bounds, group_sums, sure_loads
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.random_numbers import derived_seeds
 
 
 @frozen(eq=False)
@@ -45,7 +44,6 @@ class Level:
 
     @property
     def groups(self) -> int:
-        """Number of groups that are divided at this level."""
         return len(self.start) - 1
 
     def caps(self, loads: Int64, low: int, *, exact: bool) -> Int64:
@@ -90,11 +88,6 @@ def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 
     between groups, which is assumed to grow like the square root of their number as on two-dimensional
     meshes. This estimate is not from the literature: SharedMap (Schulz and Woydt, 2025) spends equal effort
     on every level. O(levels).
-
-    >>> shares_of_cost([100, 10], [4, 16])
-    [1.0, 0.2222222222222222]
-    >>> shares_of_cost([10, 1], [4, 16], innermost=1)
-    [1.0, 0.0]
     """
     volumes = [float(np.sqrt(count)) for count in counts]
     return _relative(cuts, [*cuts[1:], innermost], volumes) or [1.0] * len(cuts)
@@ -176,12 +169,7 @@ def levels_of(
     even = even or (bounds.linear_cost is not None and bool(bounds.linear_cost.restricted().any()))
     levels, parents = [], np.zeros(where.k, np.int32)
     for depth, (grouping, count, share) in enumerate(zip(groupings, counts, shares, strict=True)):
-        parent = np.empty(count, np.int64)
-        parent[grouping] = parents
-        # Children must be numbered by parent, but groups() guarantees ascending numbers only within a parent.
-        number = np.empty(count, np.int32)
-        number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
-        child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
+        child_of_pe, parent = numbered_by_parent(grouping, parents)
         start = np.searchsorted(parent, np.arange(int(parents.max()) + 2)).astype(np.int64)
         below, held_below = group_sums(child_of_pe, leaf_bounds, count), group_sums(child_of_pe, held, count)
         sure = sure_loads(group_sums(child_of_pe, None, count), below, heaviest)
@@ -196,6 +184,17 @@ def levels_of(
     pe_of_leaf = np.empty(where.k, np.int32)
     pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
     return levels, pe_of_leaf
+
+
+def numbered_by_parent(grouping: Int32, parents: Int32) -> tuple[Int32, Int64]:
+    """Return the child of every PE, numbered by parent (groupings promise that within a parent only), and the
+    parent of every child.
+    """
+    parent = np.empty(int(grouping.max()) + 1, np.int64)
+    parent[grouping] = parents
+    number = np.empty(len(parent), np.int32)
+    number[np.argsort(parent, kind="stable")] = np.arange(len(parent), dtype=np.int32)
+    return number[grouping], np.sort(parent)
 
 
 def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
@@ -228,12 +227,10 @@ class Subproblem:
 
     @property
     def n(self) -> int:
-        """Number of tasks."""
         return len(self.csr.indptr) - 1
 
     @property
     def size(self) -> int:
-        """Number of tasks and arcs."""
         return self.n + len(self.csr.targets)
 
     def rescaled_to_63_bits(self, threads: int = 1) -> Subproblem:
@@ -246,10 +243,7 @@ class Subproblem:
         )
 
     def parts(self, group: Int32, first: int) -> Iterator[Subproblem]:
-        """Yield the subproblem of each group of the next level, given the group of every member; O(size).
-
-        `first` is the number of the first of these groups.
-        """
+        """Yield the subproblem of each group of the next level, given the group of every member; O(size)."""
         order = np.argsort(group, kind="stable").astype(np.int32)
         numbers, counts = np.unique(group, return_counts=True)
         place = np.full(self.n, -1, np.int32)
@@ -282,11 +276,6 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
     return distances
 
 
-def group_seeds(seed: int, depth: int, groups: int) -> UInt64:
-    """Return one seed per group, which depends only on `seed` and the group's position in the hierarchy."""
-    return derived_seeds((seed % 2**64, depth), groups)
-
-
 #: Smaller graphs fit in the caches of today's processors.
 LARGE = 2**17
 #: Arcs that are sampled, and the mean difference of the numbers at their ends, as a share of all numbers,
@@ -296,11 +285,7 @@ SAMPLE, SCATTERED = 10_000, 0.05
 
 
 def renumbered(subproblem: Subproblem) -> Subproblem:
-    """Return a large subproblem of scattered numbers with new ones, others as they are.
-
-    O(n + m log m). With it a Delaunay triangulation of 2^20 vertices in random order was partitioned in
-    0.72 of the time.
-    """
+    """Return a large subproblem of scattered numbers with new ones, others as they are."""
     csr = subproblem.csr
     if subproblem.n < LARGE or not is_scattered(csr):
         return subproblem
@@ -309,12 +294,7 @@ def renumbered(subproblem: Subproblem) -> Subproblem:
 
 
 def is_scattered(csr: Csr) -> bool:
-    """Return whether the ends of arcs have distant numbers; O(:data:`SAMPLE` log n).
-
-    >>> ring = np.arange(10, dtype=np.int32)
-    >>> is_scattered(Csr(np.arange(11), np.roll(ring, 1), None))
-    True
-    """
+    """Return whether the ends of arcs have distant numbers; O(:data:`SAMPLE` log n)."""
     arcs = len(csr.targets)
     if arcs == 0:
         return False

@@ -50,11 +50,7 @@ class Schedule(Protocol):
 
 
 def divided(threads: int, subproblems: int) -> list[int]:
-    """Divide threads among min(threads, subproblems) workers evenly; the first workers get one more.
-
-    >>> divided(8, 3), divided(2, 5)
-    ([3, 3, 2], [1, 1])
-    """
+    """Divide threads among min(threads, subproblems) workers evenly; the first workers get one more."""
     workers = min(threads, subproblems)
     return [threads // workers + (worker < threads % workers) for worker in range(workers)]
 
@@ -67,7 +63,6 @@ class Naive:
         self._waiting: deque[Subproblem] = deque()
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         return [WorkItem(root, self._threads, 0)]
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
@@ -86,7 +81,6 @@ class Layer:
         self._running = 0
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         self._next = [root]
         return self._start_layer()
 
@@ -114,7 +108,6 @@ class Queue:
         self._waiting: list[tuple[int, tuple[int, ...], Subproblem]] = []
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         return self._add([root])
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
@@ -151,11 +144,7 @@ class _Worker:
 
 
 class NonBlockingLayer:
-    """Teams proceed through the levels independently; workers that are done pass their threads to others.
-
-    A worker takes subproblems from the list of its team, each time together with all idle threads. When
-    the list is empty, it splits into a new team for the subproblems that it created.
-    """
+    """Teams proceed through the levels independently; workers that are done pass their threads to others."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -164,11 +153,9 @@ class NonBlockingLayer:
         self._workers: dict[int, _Worker] = {}
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
         return self._split(self._threads, [root])
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Return the next item of the worker, as the class describes."""
         worker = self._workers[order.worker]
         worker.children.extend(children)
         return self._go_on(worker)
@@ -261,7 +248,8 @@ def run_schedule(
             effort.progress("subproblems divided", cuts, cuts + pending)
         _write(file, trace, done)
         if done.groups is not None:
-            result[_members(done.order.subproblem)] = done.groups
+            members = done.order.subproblem.members
+            result[slice(None) if members is None else members] = done.groups
 
     with _open(trace) as file:
         if root.size < WHOLE_BELOW:  # a single work item, for which loading thread pools would take longer
@@ -297,10 +285,6 @@ def _submitted(
         return threads.submit(copy_context().run, solve, order)
     except RuntimeError:
         raise no_thread() from None
-
-
-def _members(subproblem: Subproblem) -> Int32 | slice:
-    return slice(None) if subproblem.members is None else subproblem.members
 
 
 def _open(trace: str) -> IO[bytes]:

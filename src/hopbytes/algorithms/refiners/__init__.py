@@ -10,11 +10,11 @@ from hopbytes.algorithms import RegisteredClasses as _RegisteredClasses
 if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that are loaded on demand.
     import typing as _typing
 
-    from hopbytes.algorithms.refiners.chains import Chains as Chains
     from hopbytes.algorithms.refiners.congestion import Congestion as Congestion
+    from hopbytes.algorithms.refiners.congestion import Routed as Routed
     from hopbytes.algorithms.refiners.evolve import Evolve as Evolve
+    from hopbytes.algorithms.refiners.pairs import Chains as Chains
     from hopbytes.algorithms.refiners.refine_ptram import HottestLink as HottestLink
-    from hopbytes.algorithms.refiners.routed import Routed as Routed
     from hopbytes.algorithms.refiners.swap import Swap as Swap
     from hopbytes.algorithms.refiners.tabu import Tabu as Tabu
     from hopbytes.algorithms.refiners.umpa import CongestionSwap as CongestionSwap

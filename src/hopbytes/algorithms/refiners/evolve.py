@@ -13,11 +13,10 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import is_dense, search_problem
-from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
-from hopbytes.engine.problem import FEW_TASKS
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import FEW_TASKS, SearchSettings
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import build
 from hopbytes.util.random_numbers import derived_seeds
 
 
@@ -27,7 +26,7 @@ class Evolve(Refiner):
     """Compute new mappings and recombine them with the best ones of a population.
 
     A step is a multisection in which the cuts of all members compete with new ones at every level and are
-    recombined with them (:class:`hopbytes.algorithms.multisection.descent.WarmStart`). Its result is then
+    recombined with them (:class:`hopbytes.algorithms.mappers.multisection.WarmStart`). Its result is then
     recombined with the best mapping: vertices that are together in both are contracted, and refinement under
     the distances of the machine chooses between the two mappings elsewhere. The best mapping therefore never
     gets worse. Recombination of partitions follows KaFFPaE (Sanders and Schulz, 2012), but the objective is
@@ -73,7 +72,7 @@ class Evolve(Refiner):
     initial_partitions: int = 2
     #: number of independent sequences of V-cycles per recombination, see the refiner ``vcycle``
     chains: int = 2
-    flow_rounds: int = 2  #: see :class:`hopbytes.engine.SearchSettings`.
+    flow_rounds: int = 2  #: see :class:`hopbytes.engine.problem.SearchSettings`.
     flow_width: int = 4
     overload_percent: int = 10
 
@@ -82,7 +81,7 @@ class Evolve(Refiner):
             return pe
         if self.slots_only and not bounds.exact:
             return pe
-        if bounds.exact and self.dense_up_to > 0 and self._is_dense(graph):
+        if bounds.exact and self.dense_up_to > 0 and graph.n <= self.dense_pattern_up_to and is_dense(graph):
             return pe
         population = _Population(graph, where, bounds, max(2, self.size), effort.threads)
         population.add(pe)
@@ -110,9 +109,6 @@ class Evolve(Refiner):
             graph.n + len(graph.symmetric_positive().targets)
         )
         return min(self.steps, self.work * MILLION // max(1, each))
-
-    def _is_dense(self, graph: CommGraph) -> bool:
-        return graph.n <= self.dense_pattern_up_to and is_dense(graph)
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:
         seed = int(derived_seeds((effort.seed, step), 1)[0] >> 1)
@@ -161,8 +157,7 @@ class Evolve(Refiner):
         place = PlaceBlocks(
             perturbations=self.perturbations, subtrees=self.subtrees, repartitionings=self.repartitionings
         )
-        steps = (place, VCycle(cycles=1, annealing_sweeps=self.annealing_sweeps))
-        for step in steps:
+        for step in (place, VCycle(cycles=1, annealing_sweeps=self.annealing_sweeps)):
             pe = step.refine(graph, where, pe, bounds, effort)
         return pe
 
@@ -170,11 +165,12 @@ class Evolve(Refiner):
         """Return `pe` after a V-cycle and after recombination with one of `others` after another."""
         graph, where, bounds = population.graph, population.where, population.bounds
         if bounds.exact:  # only exchanges keep the counts
-            options = (
-                f"perturbations={self.perturbations},subtrees={self.subtrees},"
-                f"repartitionings={self.repartitionings}"
+            from hopbytes.algorithms.refiners.swap import Swap
+
+            swap = Swap(
+                perturbations=self.perturbations, subtrees=self.subtrees, repartitionings=self.repartitionings
             )
-            return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
+            return swap.refine(graph, where, pe, bounds, effort)
         search = SearchSettings(
             flow_rounds=self.flow_rounds, flow_width=self.flow_width, overload_percent=self.overload_percent
         )
@@ -203,24 +199,21 @@ class _Population:
     """Different mappings, the best first."""
 
     def __init__(
-        self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int, threads: int = 1
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int, threads: int
     ) -> None:
         self.graph, self.where, self.bounds, self._size, self._threads = graph, where, bounds, size, threads
         self._members: list[tuple[tuple[int, int], Int32]] = []
 
     @property
     def best(self) -> Int32:
-        """The best mapping: lowest excess load, then lowest cost."""
         return self._members[0][1]
 
     @property
     def members(self) -> list[Int32]:
-        """All mappings, the best first."""
         return [pe for _, pe in self._members]
 
     @property
     def cost(self) -> int:
-        """Cost of the best mapping."""
         return self._members[0][0][1]
 
     @property
@@ -230,7 +223,7 @@ class _Population:
 
     @property
     def full(self) -> bool:
-        """Whether the population has its full size, so that a new member replaces another."""
+        """Whether a new member replaces another."""
         return len(self._members) == self._size
 
     def another(self, seed: int) -> Int32:

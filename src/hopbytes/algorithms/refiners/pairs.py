@@ -1,4 +1,4 @@
-"""Exchanges over all pairs of tasks, in cyclic order."""
+"""Exchanges over pairs of tasks of a neighbourhood, one at a time or in chains."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
-from hopbytes.engine.slots import pair_search
+from hopbytes.engine.slots import chain_search, pair_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, Csr
 from hopbytes.model.allocation import Allocation
@@ -61,21 +61,6 @@ class NP(Refiner):
 class NCd(Refiner):
     """Try pairs of tasks at most `d` edges apart in the communication graph: the neighbourhood N_C^d.
 
-    Parameters
-    ----------
-    d : int
-        Maximum distance of two tasks in edges, at least 1.
-    order : {"tasks", "pairs"}
-        ``tasks``: task by task from a queue, in O(n) memory. ``pairs``: one random order of all pairs as in
-        the paper, in O(pairs) memory.
-
-    Raises
-    ------
-    UnsupportedError
-        If ``d`` is below 1, `order` is unknown, or with ``order=pairs`` too many pairs are near.
-
-    Notes
-    -----
     The neighbourhood is that of Schulz and Träff (2017). With ``order=tasks`` it is enumerated when a task is
     visited and never stored. Tasks are first visited in random order. A pair without a gain is tried again
     only after an exchange has changed the cost of one of its tasks: those of the exchanged tasks and of their
@@ -84,7 +69,9 @@ class NCd(Refiner):
     are pairs: also a local optimum. KaHIP, the paper's program, tries again only pairs of exchanged tasks.
     """
 
-    d: int = 10
+    d: int = 10  #: maximum distance of two tasks in edges, at least 1
+    #: ``tasks``: task by task from a queue, in O(n) memory. ``pairs``: one random order of all pairs as in
+    #: the paper, in O(pairs) memory.
     order: str = "tasks"
 
     def __post_init__(self) -> None:
@@ -95,7 +82,6 @@ class NCd(Refiner):
             raise UnsupportedError(f"order={self.order}, expected tasks or pairs")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that no exchange of two tasks within distance `d` improves."""
         if self.order == "pairs":
             pairs = _near_pairs(graph.symmetric_positive(effort.threads), self.d)
             turns = pairs[random_order(len(pairs), effort.seed)].reshape(-1)
@@ -139,3 +125,30 @@ def search_pairs(
     )
     effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
     return cheaper(graph, where, pe, found.pe, bounds.linear_cost)
+
+
+@refiners.register("chains")
+@frozen
+class Chains(Refiner):
+    """Make the best exchange, lock its tasks, continue with their neighbours; keep the best prefix.
+
+    A chain begins at every task, in random order, and again if a chain nearby had a gain. The candidates of a
+    step are exchanges of the neighbours of moved tasks with tasks in the innermost units of their neighbours.
+    Kernighan and Lin (1970) proposed such chains for bisections. Here a step costs
+    O(degree^3 x tasks of an innermost unit) and not O(n^2).
+    """
+
+    #: number of exchanges without a new best state after which a chain ends and returns to its best state
+    fruitless_moves: int = 10
+    work: int = 1000  #: maximum number of scanned edges, in millions
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        if where.k < 2 or graph.n < 2 or effort.used_up:
+            return pe
+        order = random_order(graph.n, effort.seed).astype(np.int32)
+        found = chain_search(
+            search_problem(graph, where, bounds), pe, bounds.room(graph.n), order,
+            self.fruitless_moves, self.work * MILLION, control=effort.run_control(),
+        )
+        effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

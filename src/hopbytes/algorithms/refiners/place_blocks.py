@@ -21,7 +21,8 @@ from hopbytes.algorithms.shared.search_distances import (
     search_problem,
     unlike_a_tree,
 )
-from hopbytes.engine import SwapSettings, even_placement, swap_refine
+from hopbytes.engine.partition import even_placement
+from hopbytes.engine.slots import SwapSettings, swap_refine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph

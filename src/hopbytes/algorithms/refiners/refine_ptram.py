@@ -30,29 +30,6 @@ Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 class HottestLink(Refiner):
     """In each round, make the exchange of the groups of two nodes that lowers the maximum congestion most.
 
-    Parameters
-    ----------
-    nearest : int
-        Number of candidate nodes per group: the nearest by hops.
-    rounds : int
-        Maximum number of rounds. The search ends earlier if no exchange is an improvement.
-    rule : {"paper", "listing", "count"}
-        With ``paper`` an exchange must lower the maximum congestion, and groups with flows over the first of
-        the hottest links are tried. ``listing`` does exactly what the listing of the paper says: only groups
-        that send over this link are tried, and only on nodes that hold a group. With ``count`` an exchange
-        may also reduce the number of links with maximum congestion, and groups on all these links are tried,
-        so that ties do not end the search.
-    ties : {"number", "nearby"}
-        Order of equally near nodes: ``number`` takes low numbers first, ``nearby`` numbers near that of the
-        node, so that all nodes of a switch are tried.
-
-    Raises
-    ------
-    UnsupportedError
-        If the machine has no routes.
-
-    Notes
-    -----
     This is algorithm 2 of Mirsadeghi and Afsahi, IPDPS workshops 2016, evaluated for one node after another.
     Every group with a flow over the hottest link (in case of ties the one with the lowest number) is tried on
     the nodes nearest to its own, and in case of ties the lower node is taken. The paper tries only groups
@@ -65,8 +42,10 @@ class HottestLink(Refiner):
     nearest: int = 7  #: number of candidate nodes per group: the nearest by hops
     rounds: int = 10  #: Maximum number of rounds. The search ends earlier if no exchange is an improvement.
     #: With ``paper`` an exchange must lower the maximum congestion, and groups with flows over the first of
-    #: the hottest links are tried. With ``count`` an exchange may also reduce the number of links with
-    #: maximum congestion, and groups on all these links are tried, so that ties do not end the search.
+    #: the hottest links are tried. ``listing`` does exactly what the listing of the paper says: only groups
+    #: that send over this link are tried, and only on nodes that hold a group. With ``count`` an exchange may
+    #: also reduce the number of links with maximum congestion, and groups on all these links are tried, so
+    #: that ties do not end the search.
     rule: str = "paper"
     #: order of equally near nodes: ``number`` takes low numbers first, ``nearby`` numbers near that of the
     #: node, so that all nodes of a switch are tried

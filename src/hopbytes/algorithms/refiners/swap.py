@@ -19,9 +19,8 @@ from hopbytes.algorithms.shared.search_distances import (
     unlike_a_tree,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import SwapSettings, swap_refine
 from hopbytes.engine.problem import FEW_TASKS
-from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY
+from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY, SwapSettings, swap_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -206,8 +205,6 @@ class Swap(Refiner):
         chains: int = 0, perturbations: int = 0, settled: Int32 | None = None,
     ) -> tuple[Int32, bool]:
         """Return a mapping after a descent, annealing and perturbations, and whether a descent alone ended.
-
-        `settled` is a mapping that an earlier descent left.
         """
         problem = search_problem(graph, where, bounds)
         perturbations = min(

@@ -43,7 +43,6 @@ class Tabu(Refiner):
     descending: int = 64
     short: int = 2
     long: int = 10
-    fruitless_generations: int = 4
     renewals: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
@@ -57,7 +56,7 @@ class Tabu(Refiner):
             return pe
         linear_cost = dense_linear_cost(bounds.linear_cost, n, graph.total_volume * int(distance.max()))
         settings = EvolutionSettings(
-            self.population, self.descending, self.short, self.long, self.fruitless_generations, self.renewals
+            self.population, self.descending, self.short, self.long, renewals=self.renewals
         )
         better, exchanges = evolve(
             DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, limit=self._limit(effort),
@@ -89,11 +88,7 @@ def dense_flow(graph: CommGraph) -> Int64:
 
 
 def dense_linear_cost(linear_cost: LinearCost | None, n: int, largest: int) -> Int64 | None:
-    """Return int64[n, n], the linear cost of each task on each PE.
-
-    A forbidden PE costs more than all other costs together, where `largest` is an upper bound of the
-    communication cost.
-    """
+    """Return int64[n, n], the linear cost of each task on each PE."""
     if linear_cost is None:
         return None
     costs = np.repeat(linear_cost.rest[:, None], n, axis=1)

@@ -132,12 +132,7 @@ def swap_for_hops(
 
 
 def no_worse(graph: CommGraph, where: Allocation, before: Int32, after: Int32, *goals: str) -> Int32:
-    """Return `after` unless one of the objectives is higher there than with `before`.
-
-    The searches represent a node by its first PE, round the costs of links, and estimate the cost inside
-    nodes of different structure. This function evaluates the objectives exactly.
-    O(arcs x length of a route) per goal.
-    """
+    """Return `after` unless one of the objectives is higher there than with `before`."""
     if after is before or np.array_equal(after, before):
         return before
     for goal in goals:

@@ -12,8 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
-from hopbytes.engine import SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.slots import repartition_pairs
+from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.slots import SwapSettings, repartition_pairs, swap_refine
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import NetworkDistance, TreeDistance, kernel_distances
@@ -33,18 +33,13 @@ class Units:
 
     @property
     def count(self) -> int:
-        """Number of units."""
         return len(self.kind)
 
     def of_pe(self) -> Int32:
-        """Return int32[k], the unit of every PE."""
         return np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.start))
 
     def linear_cost(self, linear_cost: LinearCost, pe: Int32) -> tuple[LinearCost, Int64]:
         """Return the linear cost of the tasks of each unit in every other unit, and the units that must stay.
-
-        Each task is assumed to be on the PE with the same position. Units stay where they are if they hold
-        a task that is restricted to certain PEs.
         """
         own = self.of_pe()
         offset = np.arange(len(own)) - self.start[own]
@@ -65,10 +60,7 @@ class Units:
 
 
 def units_of(where: Allocation, bounds: Bounds) -> list[Units]:
-    """Return the levels whose units have more than one PE, outermost first; none if distances are a table.
-
-    O(levels x k).
-    """
+    """Return the levels whose units have more than one PE, outermost first; none if distances are a table."""
     distance = where.distance
     if isinstance(distance, TreeDistance):
         widths = [w for w in range(1, 64) if distance.bit_costs[w + 1] > distance.bit_costs[w]]
@@ -156,7 +148,6 @@ class Subtrees(Refiner):
     def _tasks(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        """Return the mapping after exchanges of single tasks."""
         found = swap_refine(
             search_problem(graph, where, bounds), pe, bounds.room(graph.n),
             SwapSettings(all_pairs_up_to=self.all_pairs_up_to), control=effort.run_control(),
@@ -167,7 +158,6 @@ class Subtrees(Refiner):
     def _units(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, units: Units
     ) -> Int32:
-        """Return the mapping after exchanges of units of one level."""
         problem = search_problem(graph, where, bounds)
         linear_cost = problem.linear_cost
         own, kind = units.of_pe(), units.kind

@@ -10,16 +10,9 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
-from hopbytes.engine import (
-    RefinementSettings,
-    SearchSettings,
-    SwapSettings,
-    even_placement,
-    refine_placement,
-    swap_refine,
-)
-from hopbytes.engine.problem import SEARCH_OPTIONS
-from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY
+from hopbytes.engine.partition import RefinementSettings, even_placement, refine_placement
+from hopbytes.engine.problem import SEARCH_OPTIONS, SearchSettings
+from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY, SwapSettings, swap_refine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -55,19 +48,18 @@ class VCycle(Refiner):
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "cycles": ("cycles", "chains", "coarsest", "most_tasks"),
+        "cycles": ("cycles", "chains", "coarsest"),
         "annealing": ("annealing_sweeps",),
         "refinement": SEARCH_OPTIONS,
     }
     cycles: int = 1  #: number of V-cycles; with 0 only the graph of the tasks is refined
     chains: int = 1  #: number of independent sequences of cycles in parallel; the best result is kept
     coarsest: int = 40  #: number of clusters per PE at which coarsening stops
-    most_tasks: int = 0  #: larger graphs are returned unchanged; with 0 there is no limit
     #: Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
     #: more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
     #: the cost, since distances grow little from level to level. 0 turns it off.
     annealing_sweeps: int = 0
-    rounds: int = 10  #: see :class:`hopbytes.engine.SearchSettings`.
+    rounds: int = 10  #: see :class:`hopbytes.engine.problem.SearchSettings`.
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 1
@@ -75,7 +67,7 @@ class VCycle(Refiner):
     overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
+        if where.k < 2 or graph.n == 0:
             return pe
         if bounds.exact:
             return self._annealed(graph, where, pe, bounds, effort)

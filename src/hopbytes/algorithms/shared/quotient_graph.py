@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._arrays import Int32
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.parallel import LevelGraph, contract_in_parallel
 from hopbytes.kernels import block_weights, csr_from_arcs
@@ -15,37 +15,22 @@ from hopbytes.model.comm_graph import CommGraph
 #: all arcs, which would take several times the memory of the graph.
 MANY_ARCS = 2**18
 
-_NO_DISTANCES: tuple[UInt64, Int64, Int64] = (
-    np.empty(0, np.uint64),
-    np.empty(0, np.int64),
-    np.empty(0, np.int64),
-)
-
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m)."""
     if blocks**2 <= len(csr.targets):
         return block_weights(csr, np.ascontiguousarray(block, np.int32), blocks, threads)
-    if len(csr.targets) >= MANY_ARCS:
-        return _contracted(csr, block, blocks, threads)
+    if len(csr.targets) >= MANY_ARCS:  # parallel arcs are merged first, then rows are sorted
+        graph = LevelGraph(csr.indptr, csr.targets, csr.weights, np.ones(csr.n, np.int64), (None, None, None))
+        merged = contract_in_parallel(
+            graph, np.ascontiguousarray(block, np.int32), blocks, control=RunControl(threads=threads)
+        ).csr
+        sources = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(merged.indptr))
+        return Csr(*csr_from_arcs(blocks, sources, merged.targets, merged.weights, None)[:3])
     sources, targets = np.repeat(block, np.diff(csr.indptr)), block[csr.targets]
     between = sources != targets
     weights = np.ones(len(targets), np.int64) if csr.weights is None else csr.weights
-    indptr, columns, volumes, _ = csr_from_arcs(
-        blocks, sources[between], targets[between], weights[between], None
-    )
-    return Csr(indptr, columns, volumes)
-
-
-def _contracted(csr: Csr, block: Int32, blocks: int, threads: int) -> Csr:
-    """Return the same graph for many arcs: parallel arcs are merged first, then rows are sorted."""
-    graph = LevelGraph(csr.indptr, csr.targets, csr.weights, np.ones(csr.n, np.int64), _NO_DISTANCES)
-    merged = contract_in_parallel(
-        graph, np.ascontiguousarray(block, np.int32), blocks, control=RunControl(threads=threads)
-    ).csr
-    sources = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(merged.indptr))
-    indptr, columns, volumes, _ = csr_from_arcs(blocks, sources, merged.targets, merged.weights, None)
-    return Csr(indptr, columns, volumes)
+    return Csr(*csr_from_arcs(blocks, sources[between], targets[between], weights[between], None)[:3])
 
 
 def with_isolated(csr: Csr, n: int) -> Csr:

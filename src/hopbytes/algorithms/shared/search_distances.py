@@ -7,7 +7,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import MOST, SearchProblem
+from hopbytes.engine.control import MOST
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.distances import NetworkDistance, TableDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
@@ -56,8 +57,6 @@ def _priced(
 
 def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
     """Whether neither volumes nor distances are symmetric, so that the sum over both directions is not exact.
-
-    O(k^2 + m log m) for distance tables, O(1) otherwise.
     """
     distance = where.distance
     if not isinstance(distance, TableDistance) or np.array_equal(distance.table, distance.table.T):
@@ -71,11 +70,7 @@ def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
 
 
 def unlike_a_tree(where: Allocation, least: float = LEAST_DEVIATION) -> bool:
-    """Whether the machine is a network whose distances differ much from those of every tree, as on a grid.
-
-    Mappings by cuts, which see a tree, are then far from the best, and annealing gains most. On fat trees,
-    dragonflies, HyperX and hypercubes it gains less than one per cent. O(number of nodes).
-    """
+    """Whether the machine is a network whose distances differ much from those of every tree, as on a grid."""
     distance = where.distance
     return isinstance(distance, NetworkDistance) and distance.tree_deviation() > least
 
@@ -86,13 +81,13 @@ def is_dense(graph: CommGraph) -> bool:
 
 
 def cheaper(
-    graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None = None
+    graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None
 ) -> Int32:
     """Return `after` unless it costs more than `before`, where linear costs count, too.
 
     Compiled searches compare exactly, with two exceptions: volumes and distances that were rounded because
-    they are very large (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a
-    diagonal, since searches use the mean of both directions. Only in these cases are the costs computed here.
+    they are very large (:func:`hopbytes.engine.control.rescale_to_63_bits`), and tables that are asymmetric
+    or have a diagonal, since searches use the mean of both directions. Only then costs are computed here.
     """
     distance = where.distance
     table = distance.table if isinstance(distance, TableDistance) else None

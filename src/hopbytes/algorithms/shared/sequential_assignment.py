@@ -6,18 +6,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
+from hopbytes.model.capacities import shares_in_order
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.random_numbers import GAMMA, mixed_words
 
 
 def random_order(n: int, seed: int) -> Int64:
-    """Return a random permutation of 0..n-1 (int64), the same on all systems for the same seed.
-
-    The numbers are sorted by the SplitMix64 sequence (Steele, Lea, Flood 2014) of the seed.
-
-    >>> sorted(random_order(5, seed=7).tolist())
-    [0, 1, 2, 3, 4]
-    """
+    """Return a random permutation of 0..n-1 (int64), the same on all systems for the same seed."""
     with np.errstate(over="ignore"):
         start = mixed_words(np.array([seed], np.uint64))
         keys = mixed_words(start + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GAMMA))
@@ -25,13 +20,12 @@ def random_order(n: int, seed: int) -> Int64:
 
 
 def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64 | None = None) -> Int32:
-    """Assign tasks in the given `order` (int64[n], a permutation; None: as they are) to one PE after another.
-    """
+    """Assign tasks to one PE after another in the given `order` (int64[n]; None: as they are)."""
     if bounds.exact and bounds.count is not None:
         counts = bounds.count
     elif graph.n:
         loads = graph.loads if graph.loads is None or order is None else graph.loads[order]
-        counts = _counts_by_load(loads, graph.n, bounds.load)
+        counts = shares_in_order(loads, graph.n, bounds.load.tolist())
     else:
         return np.empty(0, np.int32)
     in_turn = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -47,40 +41,14 @@ def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
 
     These are the exact counts if there are any. Under a bound on loads they are proportional to the maximum
     loads of the PEs, as if all tasks had the same load.
-
-    >>> room_for(CommGraph.from_edges([0], [1], n=5), Bounds(np.array([3, 3])))
-    array([2, 3])
     """
     if bounds.exact and bounds.count is not None:
         return bounds.count
-    return _counts_by_load(None, graph.n, bounds.load)
+    return shares_in_order(None, graph.n, bounds.load.tolist())
 
 
 def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> Int32:
-    """Assign tasks in the given `order` to the PEs in the order of `pes` (int64[k], a permutation).
-
-    The number of tasks per PE is that of :func:`room_for`.
-    """
+    """Assign tasks in the given `order` to the PEs in the order of `pes` (int64[k], a permutation)."""
     pe = np.empty(graph.n, np.int32)
     pe[order] = np.repeat(pes, room_for(graph, bounds)[pes])
     return pe
-
-
-def _counts_by_load(loads: Int64 | None, n: int, caps: Int64) -> Int64:
-    """Return int64[k], how many of n tasks with these `loads`, in order, each PE gets.
-
-    The part of a PE in the whole load is proportional to its maximum load. A task is on the PE in whose part
-    its middle lies. Middles ascend, so that the tasks of a PE follow one another, and only the ends of parts
-    are searched for.
-    """
-    total, whole, below = n if loads is None else int(loads.sum()), sum(caps.tolist()), 0
-    ends = np.empty(len(caps), np.int64)
-    for pe, cap in enumerate(caps.tolist()):
-        below += cap
-        ends[pe] = total * below // whole
-    if loads is None:  # the middle of task i is i
-        bounds = np.minimum(ends, n)
-    else:
-        bounds = np.searchsorted(np.cumsum(loads) - loads + loads // 2, ends)
-    bounds[-1] = n
-    return np.diff(bounds, prepend=0)

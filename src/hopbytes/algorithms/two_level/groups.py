@@ -11,14 +11,9 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.engine import (
-    PartitionSettings,
-    RunControl,
-    SearchProblem,
-    SearchSettings,
-    VertexGroups,
-    partition_many,
-)
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Distances
 from hopbytes.model.allocation import Allocation
@@ -40,7 +35,6 @@ class Nodes:
 
     @property
     def count(self) -> int:
-        """Number of places."""
         return len(self.start) - 1
 
     @property
@@ -73,13 +67,7 @@ def nodes_of(where: Allocation) -> Nodes:
 def partition_to_nodes(
     graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, control: RunControl
 ) -> Int32:
-    """Partition the tasks into one group per place, within its capacity and with a small edge cut.
-
-    If group sizes are exact, the partition into groups of consecutive tasks is a candidate, too, because many
-    programs number their tasks with a partitioner that had more information than the pattern. Overfull groups
-    are repaired by moves of the tasks with the least loss, in the order of loss (the single
-    Fiduccia-Mattheyses pass of Deveci et al., 2015).
-    """
+    """Partition the tasks into one group per place, within its capacity and with a small edge cut."""
     csr = graph.symmetric_positive()
     places = len(capacities)
     if places == 1 or graph.n == 0:
@@ -108,10 +96,7 @@ def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 
 
 
 def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
-    """Return the directed graph between groups: volumes and messages summed, no arcs within a group.
-
-    O(n + m). If the graph has no numbers of messages, every arc counts as one message.
-    """
+    """Return the directed graph between groups: volumes and messages summed, no arcs within a group."""
     sources, targets = group[graph.sources()], group[graph.targets]
     apart = sources != targets
     volumes = None if graph.volumes is None else graph.volumes[apart]
@@ -125,17 +110,16 @@ def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
 
 
 def place_inside(graph: CommGraph, nodes: Nodes, place: Int32, bounds: Bounds, effort: Effort) -> Int32:
-    """Return int32[n], the PE of every task on its given node.
-
-    All nodes are partitioned together in one compiled call per level inside them. O(levels x (n + m)).
-    """
+    """Return int32[n], the PE of every task on its given node."""
     where, settings, control = nodes.where, settings_of(1, 4), effort.run_control()
     per_pe, loads = room_of(graph, bounds)
     problem = SearchProblem(graph.symmetric_positive(), loads)
     unit = place.astype(np.int32)  # the current unit of each task, at first its node
     parents = nodes.of_pe  # the current unit of each PE
     for depth, grouping in enumerate(where.groups()):
-        children = _finer(parents, grouping)
+        # The intersections of parents and groups; those of a parent have consecutive numbers.
+        pairs = parents.astype(np.int64) * (int(grouping.max()) + 1) + grouping
+        children: Int32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
         if int(children.max()) == int(parents.max()):
             continue
         count = int(children.max()) + 1
@@ -152,13 +136,6 @@ def place_inside(graph: CommGraph, nodes: Nodes, place: Int32, bounds: Bounds, e
     pe_of[parents] = np.arange(where.k, dtype=np.int32)
     pe: Int32 = pe_of[unit]
     return pe
-
-
-def _finer(parents: Int32, grouping: Int32) -> Int32:
-    """Return the intersections of parents and groups as units; units of a parent have consecutive numbers."""
-    pairs = parents.astype(np.int64) * (int(grouping.max()) + 1) + grouping
-    units: Int32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
-    return units
 
 
 @frozen(eq=False)
@@ -192,11 +169,7 @@ def _grouped(
 def move_groups(
     graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
-    """Return the mapping after every group has moved from its place to ``place[group]``.
-
-    If both nodes have the same structure, tasks keep the position of their PE in the node; otherwise the
-    tasks of the group are mapped to the PEs of the new node from scratch.
-    """
+    """Return the mapping after every group has moved from its place to ``place[group]``."""
     if np.array_equal(place, grouped.start):
         return pe
     nodes = grouped.nodes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt16, UInt64
+from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.groups import Nodes
 from hopbytes.cost.objectives.link_sums import endpoints_of
@@ -140,21 +140,12 @@ def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
         return hops
     if isinstance(distance, TreeDistance):
         differing = distance.labels[first[others]] ^ distance.labels[first[site]]
-        levels: UInt16 = distance.level_of_bit[_bit_lengths(differing)].astype(np.uint16)
+        bits = np.searchsorted(np.uint64(1) << np.arange(64, dtype=np.uint64), differing, side="right")
+        levels: UInt16 = distance.level_of_bit[bits].astype(np.uint16)
         return levels
     row = np.array([distance.between(int(first[site]), int(first[other])) for other in others])
     clipped: UInt16 = np.minimum(row, 65534).astype(np.uint16)
     return clipped
-
-
-def _bit_lengths(values: UInt64) -> Int64:
-    """Return exact bit lengths, since floating-point logarithms are inexact near powers of two."""
-    lengths = np.zeros(len(values), np.int64)
-    for shift in (32, 16, 8, 4, 2, 1):
-        large = (values >> np.uint64(shift)) > 0
-        lengths += shift * large
-        values = np.where(large, values >> np.uint64(shift), values)
-    return lengths + (values > 0)
 
 
 def place_distances(nodes: Nodes) -> Distances:

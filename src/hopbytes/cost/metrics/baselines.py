@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.machines.allocate.slot_counts import even_counts
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import common_divisor
+from hopbytes.model.capacities import common_divisor, shares_in_order
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import recorded_hosts
@@ -28,10 +26,8 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Processes
     that share PEs keep the numbers of tasks per PE that they have in `mapping`.
 
-    No launcher maps the tasks of a partition. Programs give PEs blocks of consecutive tasks then, so that the
-    baseline depends on the pattern and the machine only: blocks of equal numbers of tasks, or of about equal
-    load in proportion to the capacities of the PEs, where a task is mapped to the PE whose share of the total
-    load contains the middle of the task's load. O(n log n + k).
+    No launcher maps the tasks of a partition. The baseline is then blocks of consecutive tasks: of equal
+    numbers of tasks, or of about equal load in proportion to the capacities of the PEs.
     """
     where = mapping.where
     if mapping.n <= where.k and int(mapping.tasks_per_pe().max(initial=0)) <= 1:
@@ -93,15 +89,5 @@ def _blocks(graph: CommGraph, where: Allocation) -> Int32:
     loads = loads // divisor if divisor else np.ones(graph.n, np.int64)
     if where.capacity is None and int(loads.min(initial=1)) == int(loads.max(initial=1)) == 1:
         return np.repeat(np.arange(where.k, dtype=np.int32), even_counts(where, graph.n))
-    ends = _shares(int(loads.sum()), where)
-    middle = np.cumsum(loads) - loads + loads // 2
-    return np.minimum(np.searchsorted(ends, middle, side="right"), where.k - 1).astype(np.int32)
-
-
-def _shares(total: int, where: Allocation) -> Int64:
-    """Return int64[k], the end of each PE's share of `total`, which is proportional to its capacity."""
-    if where.capacity is None:
-        pe = np.arange(1, where.k + 1, dtype=np.int64)
-        return total // where.k * pe + total % where.k * pe // where.k
-    below = list(accumulate(where.capacity.tolist()))
-    return np.array([total * size // below[-1] for size in below], np.int64)
+    sizes = [1] * where.k if where.capacity is None else where.capacity.tolist()
+    return np.repeat(np.arange(where.k, dtype=np.int32), shares_in_order(loads, graph.n, sizes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -435,23 +436,28 @@ def rows(
     `volume` formats volumes; without it they are exact.
     """
     volume = volume or _count
-    table = [
-        _line(evaluation, "communication cost J", lambda one: one.comm_cost, _count),
-        _against_in_order(evaluation),
-        *_seconds_line(evaluation),
-        _line(evaluation, "edge cut", lambda one: one.edge_cut, _count),
-        _line(evaluation, "mean distance by volume", lambda one: one.weighted_mean_distance, _decimal),
-        _line(evaluation, "mean distance by arc", lambda one: one.mean_distance, _decimal),
-        _line(evaluation, "imbalance", lambda one: one.imbalance, _percent),
-        _line(evaluation, "largest load", lambda one: one.max_load, _count),
-        _line(evaluation, "PEs used", lambda one: one.used_pes, _count),
+    table = [_line(evaluation, "communication cost J", "comm_cost", _count)]
+    base = evaluation.in_order.comm_cost if evaluation.in_order else 0
+    if base:
+        table.append(_line(
+            evaluation, "  against in order", lambda one: one.comm_cost / base - 1, _signed_percent
+        ))  # fmt: skip
+    if evaluation.mapping.comm_seconds is not None:
+        table.append(_line(evaluation, "seconds of all messages", "comm_seconds", "{:.4g}".format))
+    table += [
+        _line(evaluation, "edge cut", "edge_cut", _count),
+        _line(evaluation, "mean distance by volume", "weighted_mean_distance", _decimal),
+        _line(evaluation, "mean distance by arc", "mean_distance", _decimal),
+        _line(evaluation, "imbalance", "imbalance", _percent),
+        _line(evaluation, "largest load", "max_load", _count),
+        _line(evaluation, "PEs used", "used_pes", _count),
         _tasks_per_pe(evaluation),
         *_block_rows(evaluation),
     ]
     table += _traffic_rows(evaluation, volume) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number, volume)
-    return [row for row in table if row is not None and (complete or row.label not in ONLY_COMPLETE)]
+    return [row for row in table if complete or row.label not in ONLY_COMPLETE]
 
 
 def _block_rows(evaluation: Evaluation) -> list[Row]:
@@ -469,27 +475,6 @@ def _block_rows(evaluation: Evaluation) -> list[Row]:
     ]
 
 
-def _seconds_line(evaluation: Evaluation) -> list[Row | None]:
-    """Return the row of the message time if the machine's levels have latency and bandwidth."""
-    if evaluation.mapping.comm_seconds is None:
-        return []
-    return [_line(evaluation, "seconds of all messages", lambda one: one.comm_seconds or 0.0, _seconds_text)]
-
-
-def _seconds_text(value: float) -> str:
-    return f"{value:.4g}"
-
-
-def _picker(part: str, name: str) -> Callable[[MappingMetrics], float]:
-    """Return a function that selects the metric `name` of one part, ``traffic`` or ``links``."""
-
-    def pick(one: MappingMetrics) -> float:
-        value: float = getattr(getattr(one, part), name)
-        return value
-
-    return pick
-
-
 def _traffic_rows(evaluation: Evaluation, volume: Callable[[float], str]) -> list[Row]:
     """Return the rows of volumes and messages between nodes; none on a single node."""
     if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
@@ -503,7 +488,7 @@ def _traffic_rows(evaluation: Evaluation, volume: Callable[[float], str]) -> lis
         ("most sent by a PE (MSV)", "max_send_volume"), (f"  {messages} (MSM)", "max_send_messages"),
     ]
     return [
-        _line(evaluation, label, _picker("traffic", name), volume if name.endswith("volume") else _count)
+        _line(evaluation, label, f"traffic.{name}", volume if name.endswith("volume") else _count)
         for label, name in columns
     ]
 
@@ -525,9 +510,7 @@ def _link_rows(evaluation: Evaluation) -> list[Row]:
     ]
     if evaluation.mapping.links.hybrid is None:
         columns = [column for column in columns if column[1] != "hybrid"]
-    return [Row("links")] + [
-        _line(evaluation, label, _picker("links", name), show) for label, name, show in columns
-    ]
+    return [Row("links"), *(_line(evaluation, label, f"links.{name}", show) for label, name, show in columns)]
 
 
 def _level_rows(evaluation: Evaluation, number: int, volume: Callable[[float], str]) -> list[Row]:
@@ -566,19 +549,19 @@ def notes(evaluation: Evaluation) -> list[str]:
     return sentences
 
 
-def plain_table(evaluation: Evaluation, complete: bool = True) -> str:
+def plain_table(evaluation: Evaluation) -> str:
     """Return the table as text, with columns aligned by blanks."""
-    lines = [HEADINGS, *rows(evaluation, complete)]
+    lines = [HEADINGS, *rows(evaluation)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
     return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(evaluation))
 
 
 def _line(
-    evaluation: Evaluation,
-    label: str,
-    pick: Callable[[MappingMetrics], float],
+    evaluation: Evaluation, label: str, metric: str | Callable[[MappingMetrics], float],
     show: Callable[[float], str],
 ) -> Row:
+    """Return the row of a metric: the name of an attribute, perhaps of one of a part, or a function."""
+    pick = attrgetter(metric) if isinstance(metric, str) else metric
     sample = [pick(one) for one in evaluation.random]
     varies = len(set(sample)) > 1
     return Row(
@@ -609,14 +592,6 @@ def _tasks_per_pe(evaluation: Evaluation) -> Row:
     then = (evaluation.recorded,) if evaluation.recorded else ()
     columns = ((evaluation.mapping,), base, then, evaluation.random)
     return Row("tasks on a PE", *(cell(column) for column in columns))
-
-
-def _against_in_order(evaluation: Evaluation) -> Row | None:
-    """Return J as a relative change from the in order mapping, or None if J is 0 there."""
-    base = evaluation.in_order.comm_cost if evaluation.in_order else 0
-    if not base:
-        return None
-    return _line(evaluation, "  against in order", lambda one: one.comm_cost / base - 1, _signed_percent)
 
 
 def _signed_percent(change: float) -> str:

@@ -50,7 +50,6 @@ class LinkMetrics:
 
     @property
     def terms(self) -> tuple[float, float, float, float]:
-        """The four terms of the hybrid metric."""
         return float(self.hop_bytes), self.max_congestion, self.avg_congestion, self.var_congestion
 
 
@@ -78,7 +77,6 @@ class HotLink:
     largest: tuple[tuple[int, int, int], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         facts = {name: getattr(self, name) for name in field_names(self) if name != "largest"}
         named = [dict(zip(("source", "target", "volume"), flow, strict=True)) for flow in self.largest]
         return facts | {"largest_flows": named}

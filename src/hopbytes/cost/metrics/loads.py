@@ -10,22 +10,13 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
-def load_per_pe(graph: CommGraph, k: int, pe: Int32, threads: int = 1) -> Int64:
-    """Return int64[k], the exact sum of task loads on each PE, in integer arithmetic."""
-    return group_sums(pe, graph.loads, k, threads)
-
-
 def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> float:
     """Return the imbalance of `pe` (int32[n]), 0.03 for 3 %: see :func:`relative_excess`; O(n + k)."""
-    return relative_excess(load_per_pe(graph, where.k, pe, threads), graph.total_load, where.capacity)
+    return relative_excess(group_sums(pe, graph.loads, where.k, threads), graph.total_load, where.capacity)
 
 
 def relative_excess(loads: Int64, total: int, capacity: Int64 | None) -> float:
-    """Return by how much the most loaded PE exceeds its share of the total load; 0.03 for 3 % more.
-
-    `loads` and `capacity` are int64[k]; capacities are relative, None means equal ones. The share of a PE is
-    ``total * capacity / sum of capacities``. O(k).
-    """
+    """Return by how much the most loaded PE exceeds its share of the total load; 0.03 for 3 % more."""
     if capacity is None:
         fullest, own, whole = int(np.argmax(loads)), 1, len(loads)
     else:

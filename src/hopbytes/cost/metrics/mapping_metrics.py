@@ -12,14 +12,15 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.message_time import comm_time, knows_times, times_of
 from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
-from hopbytes.cost.metrics.loads import load_per_pe, ratio, relative_excess
+from hopbytes.cost.metrics.loads import ratio, relative_excess
 from hopbytes.cost.objectives.comm_cost import (
+    arcs_distance_sum,
     check_scale,
-    distance_sum,
     weight_by_level,
     weight_inside_and_cut,
 )
 from hopbytes.errors import FormatError
+from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import UnitTraffic, unit_traffic
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
@@ -83,18 +84,14 @@ def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics | BlockMetrics) ->
 
 
 def measure(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> MappingMetrics:
-    """Return the metrics of the mapping `pe` (int32[n], values 0..k-1).
-
-    Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the
-    arcs, which `threads` share.
-    """
+    """Return the metrics of the mapping `pe` (int32[n], values 0..k-1)."""
     if len(pe) != graph.n:
         raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
     check_scale(graph, where)
-    volume = _sums(graph, graph.volumes, where, pe, threads)
-    arcs = volume if graph.volumes is None else _sums(graph, None, where, pe, threads)
+    volume = _sums(graph.arcs(graph.volumes), where, pe, threads)
+    arcs = volume if graph.volumes is None else _sums(graph.arcs(None), where, pe, threads)
     tasks = group_sums(pe, None, where.k, threads)
-    loads = tasks if graph.loads is None else load_per_pe(graph, where.k, pe, threads)
+    loads = tasks if graph.loads is None else group_sums(pe, graph.loads, where.k, threads)
     return MappingMetrics(
         comm_cost=volume.cost,
         edge_cut=volume.cut,
@@ -141,16 +138,14 @@ class _Sums(NamedTuple):
     by_level: list[int]
 
 
-def _sums(
-    graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, threads: int
-) -> _Sums:
+def _sums(arcs: Csr, where: Allocation, pe: Int32, threads: int) -> _Sums:
     distance = where.distance
     if isinstance(distance, TreeDistance):
-        by_level = weight_by_level(graph, weights, distance, pe, threads)
+        by_level = weight_by_level(arcs, distance, pe, threads)
         cost = sum(weight * d for weight, d in zip(by_level, distance.costs.tolist(), strict=True))
         return _Sums(cost, by_level[0], sum(by_level[1:]), by_level)
-    inside, cut = weight_inside_and_cut(graph, weights, where.k, pe, threads)
-    return _Sums(distance_sum(graph, weights, where, pe, threads), inside, cut, [])
+    inside, cut = weight_inside_and_cut(arcs, where.k, pe, threads)
+    return _Sums(arcs_distance_sum(arcs, where, pe, threads), inside, cut, [])
 
 
 def _levels(
@@ -161,7 +156,7 @@ def _levels(
         return ()
     messages = arcs.by_level
     if graph.messages is not None:
-        messages = weight_by_level(graph, graph.messages, distance, pe, threads)
+        messages = weight_by_level(graph.arcs(graph.messages), distance, pe, threads)
     costs, volumes = distance.costs.tolist(), volume.by_level
     return tuple(
         LevelMetrics(
@@ -237,11 +232,7 @@ class TrafficMetrics:
 
 
 def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> TrafficMetrics:
-    """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs.
-
-    The definitions are those of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS
-    2015.
-    """
+    """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs."""
     nodes = np.asarray(where.node_of_pe, np.int32)[pe]
     n_nodes = int(nodes.max(initial=-1)) + 1
 

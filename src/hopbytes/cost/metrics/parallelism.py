@@ -24,7 +24,6 @@ class KindOfTraffic:
     domain: str  # what a domain is
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         return {name: getattr(self, name) for name in field_names(self)}
 
     def __str__(self) -> str:
@@ -37,10 +36,7 @@ class KindOfTraffic:
 
 
 def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
-    """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``.
-
-    The pattern is generated again, O(arcs).
-    """
+    """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``."""
     from hopbytes.machines.gpu_domains import gpu_domains
     from hopbytes.patterns.ml import training_of
 

@@ -41,11 +41,6 @@ class Objective(ABC):
 
         Other objectives return their arguments, if the machine has routes: minimizing J gives the mapping
         from which their search starts.
-
-        Raises
-        ------
-        UnsupportedError
-            The machine has no network although the objective needs one.
         """
         if self.family == "link loads":
             self.value(graph, where, np.zeros(graph.n, np.int32))

@@ -55,25 +55,13 @@ class CommCost(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> int:
-        """Return J; O(m), shared by `threads`.
-
-        The value is exact below 2**63, see :func:`hopbytes.cost.objectives.comm_cost.check_scale`.
-
-        >>> from hopbytes.machines.base import Level
-        >>> from hopbytes.machines.tree import Tree
-        >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
-        >>> arc = CommGraph.from_edges([0], [1], [5])
-        >>> CommCost().value(arc, where, np.array([0, 2], np.int32))
-        50
-        """
-        return distance_sum(graph, graph.volumes, where, pe, threads)
+        """Return J; O(m), shared by `threads`."""
+        return arcs_distance_sum(graph.arcs(graph.volumes), where, pe, threads)
 
 
 @frozen
 class SearchForm:
     """Pattern and allocation on which J approximates another objective, with the error of the approximation.
-
-    Searches minimize sums of weight times distance; a time has a second term, the latency of each message.
     """
 
     graph: CommGraph  # the pattern with one weight per arc as its volumes
@@ -81,18 +69,11 @@ class SearchForm:
     error: float  # relative error of the product; 0 if it is exact
 
 
-def distance_sum(
-    graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, threads: int = 1
-) -> int:
-    """Return the sum over arcs of weight x distance; `weights` is int64[m], None means 1 each."""
-    return arcs_distance_sum(graph.arcs(weights), where, pe, threads)
-
-
 def arcs_distance_sum(arcs: Csr, where: Allocation, pe: Int32, threads: int = 1) -> int:
     """Return the sum over arcs of weight x distance; arcs may lead to vertices without a row of their own."""
     distance = where.distance
     if isinstance(distance, TreeDistance):
-        sums = _by_level(arcs, distance, pe, threads)
+        sums = weight_by_level(arcs, distance, pe, threads)
         return sum(w * d for w, d in zip(sums, distance.costs.tolist(), strict=True))
     if isinstance(distance, NetworkDistance):
         labels, packed = distance.lowered()
@@ -115,14 +96,8 @@ def parting_level(where: Allocation, near: Int32, far: Int32) -> Int64:
     return parted
 
 
-def weight_by_level(
-    graph: CommGraph, weights: Int64 | None, distance: TreeDistance, pe: Int32, threads: int = 1
-) -> list[int]:
+def weight_by_level(arcs: Csr, distance: TreeDistance, pe: Int32, threads: int = 1) -> list[int]:
     """Return the weight of arcs by level: entry 0 within a PE, entry 1 at the innermost level, and so on."""
-    return _by_level(graph.arcs(weights), distance, pe, threads)
-
-
-def _by_level(arcs: Csr, distance: TreeDistance, pe: Int32, threads: int) -> list[int]:
     levels = len(distance.costs) - 1
     sums: list[int] = kernels.comm_cost_by_level(
         arcs, pe, distance.labels, distance.level_of_bit, levels, threads
@@ -130,9 +105,7 @@ def _by_level(arcs: Csr, distance: TreeDistance, pe: Int32, threads: int) -> lis
     return sums
 
 
-def weight_inside_and_cut(
-    graph: CommGraph, weights: Int64 | None, k: int, pe: Int32, threads: int = 1
-) -> tuple[int, int]:
+def weight_inside_and_cut(arcs: Csr, k: int, pe: Int32, threads: int = 1) -> tuple[int, int]:
     """Return the weight of arcs within a PE and between different PEs (of 0..k-1), on any machine.
 
     The kernel for trees is used, with PE numbers as the labels of a tree of one level.
@@ -140,6 +113,6 @@ def weight_inside_and_cut(
     one_level = np.ones(65, np.uint8)
     one_level[0] = 0
     inside, cut = kernels.comm_cost_by_level(
-        graph.arcs(weights), pe, np.arange(k, dtype=np.uint64), one_level, 1, threads
+        arcs, pe, np.arange(k, dtype=np.uint64), one_level, 1, threads
     ).tolist()
     return inside, cut

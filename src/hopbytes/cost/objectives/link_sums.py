@@ -38,7 +38,6 @@ class LinkTraffic(NamedTuple):
 
     @property
     def used(self) -> int:
-        """Number of links with traffic."""
         return sum(sums.used for _, sums in self.classes)
 
     @property
@@ -84,10 +83,7 @@ def endpoints_of(where: Allocation) -> Int32:
 def traffic(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str, *, priced: bool
 ) -> LinkTraffic:
-    """Return the traffic of all routed arcs; `weights` is int64[m] or None for 1 each.
-
-    O(m x length of a route).
-    """
+    """Return the traffic of all routed arcs; `weights` is int64[m] or None for 1 each."""
     network = network_of(where, wanted)
     total = graph.m if weights is None else max(graph.total_volume, int(weights.sum()))
     shift = fraction_bits(network.form, total)
@@ -117,11 +113,7 @@ def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tup
 def links_travelled(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str
 ) -> Fraction:
-    """Return the exact sum over arcs of weight x links of the route; each direction has its own route.
-
-    If flows take detours, the mean over their paths counts. O(m) if routes are shortest paths, else
-    O(links of the paths between all pairs of communicating endpoints).
-    """
+    """Return the exact sum over arcs of weight x links of the route; each direction has its own route."""
     network = network_of(where, wanted)
     ends = endpoints_of(where)[pe]
     if network.shortest:

@@ -30,10 +30,8 @@ RankHosts = list[tuple[int, str]]
 
 
 class HostList(LaunchFormat):
-    """Base of all host lists of launchers, which are read and recognised in the same way.
-
-    A subclass defines how its lines name the hosts of ranks, the title in the first line, and the writer.
-    """
+    """Base of all host lists of launchers, which are read and recognised in the same way."""
+    # A subclass defines how its lines name the hosts of ranks, the title in the first line, and the writer.
 
     __slots__ = ()
     #: Title in the comment at the top; "" if the launcher does not accept comments.
@@ -91,10 +89,8 @@ def counted_hosts(source: Source) -> RankHosts:
 
 
 def hosts_in_blocks(source: Source) -> RankHosts:
-    """Return line and host of every rank from a file with one line for each host.
-
-    Options of the source: `where`; `n`, by default the number of slots of the hosts.
-    """
+    """Return line and host of every rank from a file with one line for each host."""
+    # Options of the source: `where`; `n`, by default the number of slots of the hosts.
     hosts = rank_hosts(source)
     where = allocation_of(source, "a list of hosts")
     n = source.options.get("n")
@@ -145,11 +141,9 @@ def node_of_host(where: Allocation, known: dict[str, int], host: str, line: Line
 
 
 def mapping_by_hosts(source: Source, hosts: RankHosts) -> Mapping:
-    """Return the mapping of ranks whose hosts are known and whose cores the launcher chooses.
-
-    The ranks of a node take its slots in order; if it has more ranks than slots, they start again at the
-    first slot. Options of the source: `where`, `n`.
-    """
+    """Return the mapping of ranks whose hosts are known and whose cores the launcher chooses."""
+    # The ranks of a node take its slots in order; if it has more ranks than slots, they start again at the
+    # first slot. Options of the source: `where`, `n`.
     where = allocation_of(source, "a list of hosts")
     check_count(source, len(hosts))
     known = node_numbers(where)

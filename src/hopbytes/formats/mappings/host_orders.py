@@ -142,11 +142,9 @@ def _check(world, rank=None):
 
 
 class Hosts(HostList, form="hosts"):
-    """Hosts in the order of their node numbers: rank = node * ranks per node + slot in the node.
-
-    The ranks of a host must be consecutive and in the order of its slots, and every host must hold the same
-    number of ranks. ``map --for hosts`` computes such a mapping.
-    """
+    """Hosts in the order of their node numbers: rank = node * ranks per node + slot in the node."""
+    # The ranks of a host must be consecutive and in the order of its slots, and every host must hold the same
+    # number of ranks. ``map --for hosts`` computes such a mapping.
 
     marked = False  # anything may read them
     ranks = staticmethod(hosts_in_blocks)
@@ -162,15 +160,12 @@ class Hosts(HostList, form="hosts"):
 
 
 class Torchrun(LaunchFormat, form="torchrun"):
-    """A script for every node: torchrun with static rendezvous and the node rank of the host it runs on.
-
-    RANK = node rank * processes per node + local rank, so only the order of nodes can be chosen
-    (``map --for torchrun``). Elastic rendezvous (``--rdzv-…``) assigns node ranks itself, so the script
-    refuses it. The script cannot be read; ``hosts`` stores the same facts.
-
-    Source: documentation of torch.distributed.run, options --nnodes, --nproc-per-node, --node-rank,
-    --master-addr and --master-port; with dashes in their names since 2.0 (pytorch pull request 94505).
-    """
+    """A script for every node: torchrun with static rendezvous and the node rank of the host it runs on."""
+    # RANK = node rank * processes per node + local rank, so only the order of nodes can be chosen (``map
+    # --for torchrun``). Elastic rendezvous (``--rdzv-…``) assigns node ranks itself, so the script refuses
+    # it. The script cannot be read; ``hosts`` stores the same facts.
+    # Source: documentation of torch.distributed.run, options --nnodes, --nproc-per-node, --node-rank,
+    # --master-addr and --master-port; with dashes in their names since 2.0 (pytorch pull request 94505).
 
     summary = "script with torchrun's static rendezvous, node ranks by host name"
     capabilities = Capabilities(any_host_order=True, launcher="torchrun")
@@ -184,17 +179,11 @@ class Torchrun(LaunchFormat, form="torchrun"):
 
 
 class Kubernetes(LaunchFormat, form="kubernetes"):
-    """A ConfigMap with three files, for pods whose names or nodes are the hosts of the mapping.
-
-    ``hosts`` has the host of node rank i in line i, ``hostfile`` the same with ``slots=`` for the ``mpirun``
-    of an MPIJob, ``torchrun.sh`` starts ``torchrun`` with the node rank of its pod. Kubernetes numbers pods
-    as it creates them, on any nodes, so a pod looks itself up: by the variable NODE_NAME, which the pod may
-    set to ``spec.nodeName``, or else by its own name. The ranks of a host are consecutive, as for
-    ``torchrun``.
-
-    Source: Kubernetes documentation ("ConfigMaps", "Downward API"), JobSet, LeaderWorkerSet and MPI Operator
-    user guides.
-    """
+    """A ConfigMap with three files, for pods whose names or nodes are the hosts of the mapping."""
+    # Kubernetes numbers pods as it creates them, on any nodes, so a pod looks itself up: by the variable
+    # NODE_NAME, which the pod may set to ``spec.nodeName``, or else by its own name.
+    # Source: Kubernetes documentation ("ConfigMaps", "Downward API"), JobSet, LeaderWorkerSet and MPI
+    # Operator user guides.
 
     summary = "ConfigMap of Kubernetes: hosts, host file of an MPIJob, torchrun by pod or node name"
     capabilities = Capabilities(any_host_order=True, launcher="kubectl")
@@ -224,14 +213,12 @@ class Kubernetes(LaunchFormat, form="kubernetes"):
 
 class Mesh(LaunchFormat, form="mesh"):
     """A Python file with the process of every task, and functions that make the mesh of PyTorch and of JAX.
-
-    Beside it are the same facts as JSON and a script that starts torchrun with the node rank of its host.
-    Axes are the kinds of parallelism of an ``ml:`` pattern, outermost first; other patterns have one axis.
-    Processes are numbered host by host in machine order, so that every mapping can be expressed.
-
-    Source: documentation of torch.distributed.device_mesh and jax.sharding.Mesh; the order of groups follows
-    ``torch.distributed.new_group``, which sorts ranks.
     """
+    # Beside it are the same facts as JSON and a script that starts torchrun with the node rank of its host.
+    # Axes are the kinds of parallelism of an ``ml:`` pattern, outermost first; other patterns have one axis.
+    # Processes are numbered host by host in machine order, so that every mapping can be expressed.
+    # Source: documentation of torch.distributed.device_mesh and jax.sharding.Mesh; the order of groups
+    # follows ``torch.distributed.new_group``, which sorts ranks.
 
     summary = "device mesh of PyTorch (DeviceMesh) and JAX (Mesh): Python file, JSON, torchrun script"
     several_files = True
@@ -241,10 +228,8 @@ class Mesh(LaunchFormat, form="mesh"):
     )
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the Python file, ``.json`` and ``.sh``.
-
-        Options: `graph`, the pattern, whose kinds of parallelism are the axes; `hosts` and `oversubscribe`.
-        """
+        """Return the Python file, ``.json`` and ``.sh``."""
+        # Options: `graph`, the pattern, whose kinds of parallelism are the axes; `hosts` and `oversubscribe`.
         launch = prepare(mapping, options)
         count = launch.equal_count(self.form)
         if launch.most_tasks_on_a_slot() > 1:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.formats.base import Capabilities, Format, Written, formats
+from hopbytes.formats.base import Capabilities, Format, Written
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
@@ -35,17 +35,10 @@ ANY_MAPPING = Capabilities(
 
 
 class LaunchFormat(Format):
-    """Base of the formats that hold a mapping; ``class Hydra(LaunchFormat, form="hydra")`` registers one."""
+    """Base of the formats that hold a mapping."""
 
     __slots__ = ()
     holds = "mapping"
-    form: ClassVar[str] = ""
-
-    def __init_subclass__(cls, form: str = "") -> None:
-        super().__init_subclass__()
-        cls.form = form
-        if form:
-            formats.register(form)(cls())
 
     def started(
         self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
@@ -77,7 +70,6 @@ class Launch:
 
     @property
     def n(self) -> int:
-        """Number of tasks."""
         return self.mapping.n
 
     @property
@@ -91,7 +83,6 @@ class Launch:
         return [self.hosts[node] for node in sorted(set(self.node.tolist()))]
 
     def host(self, task: int) -> str:
-        """Name of the node a task runs on."""
         return self.hosts[int(self.node[task])]
 
     @property
@@ -110,7 +101,6 @@ class Launch:
 
     @property
     def has_gpus(self) -> bool:
-        """Whether some slot in use has a GPU."""
         return any(self.mapping.where.gpus_of(pe) for pe in self.pes)
 
     def gpus(self, task: int) -> Numbers:
@@ -136,7 +126,6 @@ class Launch:
         return [Run(int(self.node[a]), a, b - a) for a, b in zip(starts, ends, strict=True)]
 
     def rearranged(self, mapping: Mapping) -> Launch:
-        """Return the launch of another mapping to the same nodes."""
         return dataclasses.replace(self, mapping=mapping, node=mapping.where.node_of_pe[mapping.pe])
 
     def block_runs(self, form: str) -> list[Run]:
@@ -198,11 +187,9 @@ class Launch:
 
 
 def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
-    """Check that a launch file can express this mapping, and count cores within nodes.
-
-    Options: `hosts`, the names of all nodes; `allowed`, the CPUs of each node that the job may use;
-    `oversubscribe`, true if a slot may hold several tasks.
-    """
+    """Check that a launch file can express this mapping, and count cores within nodes."""
+    # Options: `hosts`, the names of all nodes; `allowed`, the CPUs of each node that the job may use;
+    # `oversubscribe`, true if a slot may hold several tasks.
     if mapping.n == 0:
         raise InfeasibleError("no task to launch, expected at least one")
     where, tasks = mapping.where, mapping.tasks_per_pe()
@@ -282,11 +269,9 @@ class Binding:
 
 
 def common_binding(launch: Launch) -> Binding:
-    """Return the binding of a mapping; slots are renumbered inside nodes if that gives one list for all.
-
-    Launchers that take one list apply it to the ranks of a node in ascending order. Renumbering changes
-    no distance (:func:`renumbered`). O(n).
-    """
+    """Return the binding of a mapping; slots are renumbered inside nodes if that gives one list for all."""
+    # Launchers that take one list apply it to the ranks of a node in ascending order. Renumbering changes no
+    # distance (`renumbered`). O(n).
     if launch.has_gpus:
         return Binding(launch, None)
     common = _common_list(launch)
@@ -310,13 +295,11 @@ Tasks = tuple[int, ...]
 
 
 def renumbered(mapping: Mapping) -> Int32:
-    """Return int32[n], a mapping of the same cost in which nodes with equal groups use the same slots.
-
-    Within every unit of a node, children of the same shape are sorted by the lowest task that they hold.
-    Tasks that share a unit still share it, so every distance and every metric stays the same; two nodes that
-    group their tasks in the same way (by rank within the node) get the same slots. A mapping to a machine
-    without named levels is returned unchanged. O(n log n + k * levels).
-    """
+    """Return int32[n], a mapping of the same cost in which nodes with equal groups use the same slots."""
+    # Within every unit of a node, children of the same shape are sorted by the lowest task that they hold.
+    # Tasks that share a unit still share it, so every distance and every metric stays the same; two nodes
+    # that group their tasks in the same way (by rank within the node) get the same slots. A mapping to a
+    # machine without named levels is returned unchanged. O(n log n + k * levels).
     machine, where = mapping.where.machine, mapping.where
     if not machine.levels:
         return mapping.pe

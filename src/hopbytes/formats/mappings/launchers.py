@@ -166,13 +166,7 @@ SLURM_JOB = "SLURM_JOB_ID"
 
 
 def usual_order(form: str | None, where: Allocation) -> str:
-    """Return the order in which a launcher places ranks by default.
-
-    >>> import hopbytes as hb
-    >>> where = hb.allocate("node:2 core:4")
-    >>> usual_order("slurm", where), usual_order("openmpi", where), usual_order(None, where)
-    ('block', 'fill', 'fill')
-    """
+    """Return the order in which a launcher places ranks by default."""
     can = _capabilities(form)
     if can is not None and can.launcher:
         return _of_srun() if can.launcher.startswith("srun") else can.usual_order
@@ -190,11 +184,9 @@ def _of_srun() -> str:
 
 
 def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
-    """Return keywords of :func:`hopbytes.allocate` that restrict slots to what a format can express.
-
-    Some launchers take one number of ranks for all nodes. Format ``newrank`` can use only slots on which the
-    launcher starts ranks by default. The result is empty if the format can express any choice of slots.
-    """
+    """Return keywords of :func:`hopbytes.allocate` that restrict slots to what a format can express."""
+    # Some launchers take one number of ranks for all nodes. Format ``newrank`` can use only slots on which
+    # the launcher starts ranks by default. The result is empty if the format can express any choice of slots.
     can = _capabilities(form)
     if can is None:
         return {}

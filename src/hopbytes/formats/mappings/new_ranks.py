@@ -34,9 +34,8 @@ MAX_LINE, MAX_COMMENTS = 100, 10_000
 
 class NewRank(LaunchFormat, form="newrank"):
     """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; it works with every launcher.
-
-    The program must reorder its ranks before it distributes data.
     """
+    # The program must reorder its ranks before it distributes data.
 
     summary = "new rank of old rank i in line i, for MPI_Comm_split"
     capabilities = replace(ANY_MAPPING, launcher="MPI_Comm_split", tested_with_launcher=True)
@@ -83,13 +82,10 @@ class NewRank(LaunchFormat, form="newrank"):
 
 
 class Lammps(LaunchFormat, form="lammps"):
-    """Lines with an old rank and its new rank, for ``lmp -reorder custom FILE``.
-
-    LAMMPS splits its communicator by the new ranks before it lays its grid of processors, so that the file
-    works with every launcher that starts old ranks as `launched` says.
-
-    Source: LAMMPS, ``Universe::reorder`` and the documentation of its command-line options.
-    """
+    """Lines with an old rank and its new rank, for ``lmp -reorder custom FILE``."""
+    # LAMMPS splits its communicator by the new ranks before it lays its grid of processors, so that the file
+    # works with every launcher that starts old ranks as `launched` says.
+    # Source: LAMMPS, ``Universe::reorder`` and the documentation of its command-line options.
 
     summary = "old rank and new rank in a line, for -reorder custom of LAMMPS"
     capabilities = replace(
@@ -132,10 +128,8 @@ def _written(
 
 
 def _commands(launch: Launch, launched: str, arguments: str) -> tuple[LaunchLine, ...]:
-    """Return for each launcher a command that starts ranks as `launched` says.
-
-    If slots have GPUs, the launcher does not bind ranks to cores, and a script shows each rank its GPU.
-    """
+    """Return for each launcher a command that starts ranks as `launched` says."""
+    # If slots have GPUs, the launcher does not bind ranks to cores, and a script shows each rank its GPU.
     if launched not in ("block", "cyclic"):
         return ()
     bare, one_each = launch.has_gpus, "" if launched == "block" else "-ppn 1 "
@@ -156,10 +150,8 @@ def _commands(launch: Launch, launched: str, arguments: str) -> tuple[LaunchLine
 
 
 def _launched_in_comment(source: Source, data: bytes) -> str:
-    """Return how the comment in the last line says that ranks are launched.
-
-    A file that the comment names is not opened, because only the user may choose files to read.
-    """
+    """Return how the comment in the last line says that ranks are launched."""
+    # A file that the comment names is not opened, because only the user may choose files to read.
     last = data.rstrip().rpartition(b"\n")[2]
     _, ours, launched = last.partition(b"; launched: ")
     if not ours or not last.startswith(b"#"):

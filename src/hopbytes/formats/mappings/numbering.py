@@ -84,10 +84,8 @@ class Numbering:
         return self.cpus is not None
 
     def whole_nodes(self, units: Int64) -> bool:
-        """Tell whether nothing says that the job has only a part of the nodes on which some units lie.
-
-        If the CPUs of a node are not simply 0, 1, 2 …, some are those of other jobs, reserved, or offline.
-        """
+        """Tell whether nothing says that the job has only a part of the nodes on which some units lie."""
+        # If the CPUs of a node are not simply 0, 1, 2 …, some are those of other jobs, reserved, or offline.
         if self.restricted:
             return False
         if self.cpus is None:

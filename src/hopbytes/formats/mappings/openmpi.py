@@ -48,15 +48,12 @@ CHECK = "'hopbytes verify' shows where ranks would run"
 
 
 class OpenMpi(LaunchFormat, form="openmpi"):
-    """Rankfile: a host and a set of cores for every rank.
-
-    Ranks are written in ascending order without gaps, because Open MPI 4 refuses anything else. Cores
-    are logical numbers within the node, counted over the cores the job may use. Slots with GPUs, or with
-    different numbers of cores, need ``.place.sh``, which binds every rank and sets its variables. Without
-    host names the rankfile numbers nodes (``+n0``), so that only the hostfile has to be edited.
-
-    Source: mpirun(1) of Open MPI 4.1 and the PRRTE 3.0 documentation, section "rankfiles".
-    """
+    """Rankfile: a host and a set of cores for every rank."""
+    # Ranks are written in ascending order without gaps, because Open MPI 4 refuses anything else. Cores are
+    # logical numbers within the node, counted over the cores the job may use. Slots with GPUs, or with
+    # different numbers of cores, need ``.place.sh``, which binds every rank and sets its variables. Without
+    # host names the rankfile numbers nodes (``+n0``), so that only the hostfile has to be edited.
+    # Source: mpirun(1) of Open MPI 4.1 and the PRRTE 3.0 documentation, section "rankfiles".
 
     summary = "Open MPI rankfile and hostfile"
     signature = re.compile(rb"(?:\A|\n)rank 0=|\A" + SEQUENCE.encode())
@@ -66,11 +63,8 @@ class OpenMpi(LaunchFormat, form="openmpi"):
     capabilities = dataclasses.replace(ANY_MAPPING, launcher="mpirun", tested_with_launcher=True)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the rankfile, the hostfile ``.hosts`` and the command.
-
-        Options: those of :func:`hopbytes.formats.mappings.launch_files.prepare`; `version`, ``"4"`` or
-        ``"5"``, restricts the commands to that version.
-        """
+        """Return the rankfile, the hostfile ``.hosts`` and the command."""
+        # Options: those of `prepare`; `version`, ``"4"`` or ``"5"``, restricts the commands to that version.
         version = options.get("version")
         if version not in (None, "4", "5"):
             raise UnsupportedError(f"version={version!r} of Open MPI, expected '4' or '5'")
@@ -113,11 +107,9 @@ class OpenMpi(LaunchFormat, form="openmpi"):
 
 
 def _in_sequence(launch: Launch, reason: str = "") -> Written:
-    """Return a list with the host of every rank; both versions of Open MPI take the same command.
-
-    Open MPI 4 binds the ranks of a rankfile even with ``--bind-to none``, so slots that are GPUs without
-    known cores need this list, whose ranks are not bound, and ``.place.sh``.
-    """
+    """Return a list with the host of every rank; both versions of Open MPI take the same command."""
+    # Open MPI 4 binds the ranks of a rankfile even with ``--bind-to none``, so slots that are GPUs without
+    # known cores need this list, whose ranks are not bound, and ``.place.sh``.
     hosts = hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ...")
     # With --map-by seq, Open MPI 4 does not recognise localhost as its own host.
     sequence = "" if launch.hosts == ("localhost",) else " --map-by seq"
@@ -205,11 +197,10 @@ def _more_ranks_than_cores(launch: Launch) -> bool:
 
 def _limits(launch: Launch, threads: bool, version: object) -> list[str]:
     """Return a notice for every fault of Open MPI in reading the numbers of a rankfile on the hosts in use.
-
-    Tried with 4.1.4 and 5.0.11: version 5 counts hardware threads instead of cores if the job may use a
-    single hardware thread of its first core, whatever the other cores have; version 4 binds on all hosts by
-    the topology of the host that runs mpirun. O(hardware threads of the hosts in use).
     """
+    # Tried with 4.1.4 and 5.0.11: version 5 counts hardware threads instead of cores if the job may use a
+    # single hardware thread of its first core, whatever the other cores have; version 4 binds on all hosts by
+    # the topology of the host that runs mpirun. O(hardware threads of the hosts in use).
     inventory = launch.mapping.where.machine.inventory
     if inventory is None:
         return []
@@ -264,16 +255,13 @@ class RankLine:
 
 
 def read_rankfile(source: Source) -> Mapping:
-    """Return the mapping of a rankfile.
-
-    Hosts are names of the allocation, or ``+nX`` for its X-th node. Slots are ``0-2,5`` (logical cores
-    of the node), ``1:0-2`` and ``1:*`` (cores of a package), ``S1`` (a package), several of them behind
-    semicolons, or ``p3`` (a CPU of the operating system, as old versions wrote it). Ranks may have any number
-    of cores where the slots of `where` are single cores: the mapping then has slots of its own.
-    Options: `where`, `n`, `threads` (slots count hardware threads).
-
-    Source: rmaps_rank_file_lex.l and opal_hwloc_base_cpu_list_parse of Open MPI 4.1, the same of PRRTE 3.
-    """
+    """Return the mapping of a rankfile."""
+    # Hosts are names of the allocation, or ``+nX`` for its X-th node. Slots are ``0-2,5`` (logical cores of
+    # the node), ``1:0-2`` and ``1:*`` (cores of a package), ``S1`` (a package), several of them behind
+    # semicolons, or ``p3`` (a CPU of the operating system, as old versions wrote it). Ranks may have any
+    # number of cores where the slots of `where` are single cores: the mapping then has slots of its own.
+    # Options: `where`, `n`, `threads` (slots count hardware threads).
+    # Source: rmaps_rank_file_lex.l and opal_hwloc_base_cpu_list_parse of Open MPI 4.1, the same of PRRTE 3.
     # The comment of hopbytes in the first line says so; rankfiles of other programs do not.
     threads = source.options.get("threads") or b"slot = logical hardware threads" in source.head(200)
     rank_lines = _rank_lines(source)
@@ -350,7 +338,6 @@ def _rank_lines(source: Source) -> list[RankLine]:
 
 
 def _cores(slots: Slots, node: int, text: str, line: Line) -> list[int]:
-    """Return the core numbers of a slot."""
     cores: set[int] = set()
     for item in text.split(";"):
         runs = item.split(",")

@@ -107,13 +107,11 @@ exec "$@"
 def place_script(
     launch: Launch, order: Sequence[int] | None = None, variables: Sequence[str] = RANK_VARIABLES
 ) -> str:
-    """Return a POSIX shell script that determines its rank, binds it and shows it its GPU.
-
-    The script needs only sh and taskset on the compute nodes. If it finds no rank, it ends with an error
-    instead of starting the program without binding. If slots have no cores (the innermost level of the
-    machine is ``gpu``), it does not bind and uses neither taskset nor settings of OpenMP. `order` is the task
-    of every number in the variables, by default that number.
-    """
+    """Return a POSIX shell script that determines its rank, binds it and shows it its GPU."""
+    # The script needs only sh and taskset on the compute nodes. If it finds no rank, it ends with an error
+    # instead of starting the program without binding. If slots have no cores (the innermost level of the
+    # machine is ``gpu``), it does not bind and uses neither taskset nor settings of OpenMP. `order` is the
+    # task of every number in the variables, by default that number.
     known = [gpu for pe in launch.pes for gpu in launch.mapping.where.known_gpus(pe)]
     makers = {gpu.maker for gpu in known}
     has_gpus, tasks = launch.has_gpus, range(launch.n) if order is None else order
@@ -141,7 +139,6 @@ def place_script(
 
 
 def _settings(launch: Launch, task: int, makers: set[str]) -> str:
-    """Return the shell assignments for one task."""
     pe, gpus = int(launch.mapping.pe[task]), launch.shown_gpus(task)
     words = [f"gpus={','.join(gpus)}"] if gpus else []
     if len(makers) > 1:

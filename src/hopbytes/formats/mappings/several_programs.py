@@ -29,15 +29,12 @@ class Program(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command, quoted for a shell."""
         return shlex.join(self.words)
 
 
 def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program]:
-    """Return the programs of a mapping; empty where there is only one.
-
-    The pattern among the options of a writer names them, or the mapping itself if it was stored.
-    """
+    """Return the programs of a mapping; empty where there is only one."""
+    # The pattern among the options of a writer names them, or the mapping itself if it was stored.
     graph = options.get("graph")
     source = graph.meta if isinstance(graph, CommGraph) else mapping.info
     return checked_programs(source.get("programs"), mapping.n)
@@ -59,12 +56,10 @@ def checked_programs(records: Any, n: int) -> list[Program]:
 
 
 def with_programs(written: Written, programs: list[Program], form: str, stem: str) -> Written:
-    """Return what a writer made with the commands of several programs.
-
-    Sources: mpirun(1) of Open MPI 4.1 and 5.0, ``mpiexec -help`` of MPICH (programs behind colons; tried with
-    Open MPI 4.1.4 and 5.0.11 and MPICH 4.0.2), srun(1), section "multiple program configuration", and
-    its ``multi_prog_get_argv`` on quotes.
-    """
+    """Return what a writer made with the commands of several programs."""
+    # Sources: mpirun(1) of Open MPI 4.1 and 5.0, ``mpiexec -help`` of MPICH (programs behind colons; tried
+    # with Open MPI 4.1.4 and 5.0.11 and MPICH 4.0.2), srun(1), section "multiple program configuration", and
+    # its ``multi_prog_get_argv`` on quotes.
     if not programs or not written.launch:
         return written
     used = [program for program in programs if program.tasks]

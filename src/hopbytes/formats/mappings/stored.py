@@ -13,7 +13,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written
-from hopbytes.formats.hashes import digest, pattern_sha256
+from hopbytes.formats.kept_trace import digest, pattern_sha256
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.machines.base import Machine
@@ -21,7 +21,8 @@ from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.cpu_lists import format_list
+from hopbytes.text.cpu_lists import format_list, number_range
+from hopbytes.text.documents import parse_object
 from hopbytes.text.hostlist import NODE_NAME
 from hopbytes.text.open_input import named_in
 from hopbytes.util.quantities import plain_value
@@ -122,13 +123,10 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
 
 
 class OpenFoam(LaunchFormat, form="openfoam"):
-    """A list of labels in the folder ``constant`` of a case: cell i belongs to processor ``list[i]``.
-
-    decomposePar reads it by ``method manual`` and writes one like it with ``-cellDist``. Processor i becomes
-    rank i, which has to start on PE i, as launchers place ranks that fill the nodes in order.
-
-    Source: OpenFOAM, annotated ``decomposeParDict`` and ``manualDecomp``; decomposePar 1912 has read it.
-    """
+    """A list of labels in the folder ``constant`` of a case: cell i belongs to processor ``list[i]``."""
+    # decomposePar reads it by ``method manual`` and writes one like it with ``-cellDist``. Processor i
+    # becomes rank i, which has to start on PE i, as launchers place ranks that fill the nodes in order.
+    # Source: OpenFOAM, annotated ``decomposeParDict`` and ``manualDecomp``; decomposePar 1912 has read it.
 
     summary = "OpenFOAM's processor of every cell, for decomposePar with method manual"
     comment = "//"
@@ -173,11 +171,9 @@ class Json(LaunchFormat, form="json"):
     capabilities = ANY_MAPPING
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return one JSON object; the array of PEs is its last field.
-
-        Options: `graph`, the pattern, whose hash is then stored; `metrics`, a dictionary that is stored
-        unchanged (such as ``Evaluation.to_dict()``).
-        """
+        """Return one JSON object; the array of PEs is its last field."""
+        # Options: `graph`, the pattern, whose hash is then stored; `metrics`, a dictionary that is stored
+        # unchanged (such as ``Evaluation.to_dict()``).
         where, graph = mapping.where, options.get("graph")
         # Launch files of several programs can be written from the mapping alone.
         programs = None if graph is None else graph.meta.get("programs")
@@ -253,15 +249,8 @@ def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping
 
 
 def _parse(source: Source) -> dict[str, Any]:
-    text = source.text()
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        what = f"not JSON: {error.msg}, expected a stored mapping"
-        raise FormatError(source.name, error.lineno, what) from None
-    except (RecursionError, ValueError):  # too deeply nested, or a number with too many digits
-        raise FormatError(source.name, None, "not readable as JSON, expected a stored mapping") from None
-    if not isinstance(value, dict) or value.get("kind") != KIND:
+    value = parse_object(source.text(), source.name, "a stored mapping")
+    if value.get("kind") != KIND:
         raise FormatError(source.name, None, f'no "kind": "{KIND}", expected a stored mapping')
     version = value.get("version")
     if not isinstance(version, int) or version < 1:
@@ -346,25 +335,21 @@ class _Record:
         return slots
 
     def _cores(self, text: str, n_cores: int) -> Int64:
-        """Parse ``0-3,6``."""
         runs = []
-        for run in text.split(","):
-            first, _, last = run.partition("-")
-            if not first.isdecimal() or not (last or first).isdecimal() or len(run) > 40:
+        for word in text.split(","):
+            run = number_range(word, 18)
+            if run is None:
                 raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores like 0-3,6")
-            low, high = int(first), int(last or first)
-            if not low <= high < n_cores:
+            if run.stop > n_cores:
                 raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1}")
-            runs.append(np.arange(low, high + 1, dtype=np.int64))
+            runs.append(np.arange(run.start, run.stop, dtype=np.int64))
         return np.concatenate(runs)
 
 
 def machine_sha256(where: Allocation) -> str:
-    """Return the hash of levels, distances, routes, nodes and the cores of every slot.
-
-    These determine the cost of a mapping. Names of files and hosts are not hashed, so the same machine
-    described by two files has one hash. O(k + size of the arrays that store the routes).
-    """
+    """Return the hash of levels, distances, routes, nodes and the cores of every slot."""
+    # These determine the cost of a mapping. Names of files and hosts are not hashed, so the same machine
+    # described by two files has one hash. O(k + size of the arrays that store the routes).
     levels = ";".join(f"{level.name}@{level.distance}" for level in where.machine.levels)
     return digest(
         np.frombuffer(levels.encode(), np.uint8), where.node_of_pe, where.core_start, where.cores,

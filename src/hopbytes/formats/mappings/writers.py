@@ -104,13 +104,10 @@ class ListBinder(HostList):
 
 
 class Hydra(ListBinder, form="hydra"):
-    """Lines ``host:ranks`` in rank order for ``mpiexec.hydra -f``, and ``-bind-to user:``.
-
-    Hydra treats a repeated host as another node, whose ranks share no memory with the first ones (tried with
-    4.0.2), so the ranks of a host must be consecutive (``map --for hydra``).
-
-    Source: the MPICH wiki, "Using the Hydra process manager", sections on host files and on binding.
-    """
+    """Lines ``host:ranks`` in rank order for ``mpiexec.hydra -f``, and ``-bind-to user:``."""
+    # Hydra treats a repeated host as another node, whose ranks share no memory with the first ones (tried
+    # with 4.0.2), so the ranks of a host must be consecutive (``map --for hydra``).
+    # Source: the MPICH wiki, "Using the Hydra process manager", sections on host files and on binding.
 
     title = "hydra machine file"
     ranks = staticmethod(counted_hosts)
@@ -131,18 +128,15 @@ class Hydra(ListBinder, form="hydra"):
 
 
 class Intel(Hydra, form="intel"):
-    """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; environment variables pin processes.
-
-    ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
-    of CPUs. The script binds also if a host has fewer ranks than another, because its ranks would not be
-    pinned (2021.19: a single rank with a longer list runs on all CPUs; with more domains than ranks a message
-    is printed and the domains are ignored).
-
-    Source: Intel MPI Library Developer Reference for Linux 2021.15, sections "Global Hydra Options"
-    (-machinefile), "Environment Variables for Process Pinning" (I_MPI_PIN, I_MPI_PIN_PROCESSOR_LIST,
-    intel.com/content/www/us/en/docs/mpi-library/developer-reference-linux/2021-15/
-    environment-variables-for-process-pinning.html) and "Interoperability with OpenMP" (I_MPI_PIN_DOMAIN).
-    """
+    """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; environment variables pin processes."""
+    # ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
+    # of CPUs. The script binds also if a host has fewer ranks than another, because its ranks would not be
+    # pinned (2021.19: a single rank with a longer list runs on all CPUs; with more domains than ranks a
+    # message is printed and the domains are ignored).
+    # Source: Intel MPI Library Developer Reference for Linux 2021.15, sections "Global Hydra Options"
+    # (-machinefile), "Environment Variables for Process Pinning" (I_MPI_PIN, I_MPI_PIN_PROCESSOR_LIST,
+    # intel.com/content/www/us/en/docs/mpi-library/developer-reference-linux/2021-15/
+    # environment-variables-for-process-pinning.html) and "Interoperability with OpenMP" (I_MPI_PIN_DOMAIN).
 
     title = "intel machine file"
     summary = "Intel MPI machine file with I_MPI_PIN_PROCESSOR_LIST, or place.sh where nodes differ"
@@ -168,16 +162,13 @@ class Intel(Hydra, form="intel"):
 
 
 class Mvapich(ListBinder, form="mvapich"):
-    """Host of rank i in line i for ``mpirun_rsh -hostfile``; ``MV2_CPU_MAPPING`` names the CPUs.
-
-    The variable lists the CPUs of the first, second, … rank of every host, separated by colons. Where the
-    script binds, MVAPICH's own affinity is off. mpirun_rsh passes variables to the ranks if they precede the
-    program.
-
-    Source: MVAPICH2 2.3 User Guide, sections 5.2.1 "Run using mpirun_rsh" (host file), 6.5.3 "User defined
-    CPU Mapping" (MV2_CPU_MAPPING), 11.22 (MV2_ENABLE_AFFINITY) and 13.3 (MV2_COMM_WORLD_RANK),
-    mvapich.cse.ohio-state.edu/userguide.
-    """
+    """Host of rank i in line i for ``mpirun_rsh -hostfile``; ``MV2_CPU_MAPPING`` names the CPUs."""
+    # The variable lists the CPUs of the first, second, … rank of every host, separated by colons. Where the
+    # script binds, MVAPICH's own affinity is off. mpirun_rsh passes variables to the ranks if they precede
+    # the program.
+    # Source: MVAPICH2 2.3 User Guide, sections 5.2.1 "Run using mpirun_rsh" (host file), 6.5.3 "User defined
+    # CPU Mapping" (MV2_CPU_MAPPING), 11.22 (MV2_ENABLE_AFFINITY) and 13.3 (MV2_COMM_WORLD_RANK),
+    # mvapich.cse.ohio-state.edu/userguide.
 
     title = "MVAPICH host file"
     ranks = staticmethod(rank_hosts)
@@ -195,14 +186,11 @@ class Mvapich(ListBinder, form="mvapich"):
 
 
 class Pals(ListBinder, form="pals"):
-    """One host per line, filled in that order with N ranks each: ``mpiexec --ppn N --hostfile F``.
-
-    PALS accepts neither repeated hosts nor different numbers of ranks per host, so the ranks of a host must
-    be consecutive (``map --for pals``). ``--cpu-bind list:`` has colons between ranks.
-
-    Source: user guides of ALCF's Polaris and Aurora, "Running jobs", on mpiexec, --ppn, --hostfile and
-    --cpu-bind.
-    """
+    """One host per line, filled in that order with N ranks each: ``mpiexec --ppn N --hostfile F``."""
+    # PALS accepts neither repeated hosts nor different numbers of ranks per host, so the ranks of a host must
+    # be consecutive (``map --for pals``). ``--cpu-bind list:`` has colons between ranks.
+    # Source: user guides of ALCF's Polaris and Aurora, "Running jobs", on mpiexec, --ppn, --hostfile and
+    # --cpu-bind.
 
     marked = False  # no guide says that PALS skips comments
     ranks = staticmethod(hosts_in_blocks)
@@ -223,15 +211,12 @@ class Pals(ListBinder, form="pals"):
 
 
 class Flux(ListBinder, form="flux"):
-    """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes.
-
-    ``-o cpu-affinity=map:`` names the sets of the first, second, … rank of a node, separated by semicolons.
-    The script shows GPUs, because ``gpu-affinity`` has no effect in a job that requested no GPUs. The file
-    has no comments, because the documentation does not say that Flux skips them. ``--requires=hosts:`` makes
-    Flux allocate the hosts that the task map names; without it the job dies where a host is missing.
-
-    Source: flux-run(1) on --taskmap and --requires, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
-    """
+    """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes."""
+    # ``-o cpu-affinity=map:`` names the sets of the first, second, … rank of a node, separated by semicolons.
+    # The script shows GPUs, because ``gpu-affinity`` has no effect in a job that requested no GPUs. The file
+    # has no comments, because the documentation does not say that Flux skips them. ``--requires=hosts:``
+    # makes Flux allocate the hosts that the task map names; without it the job dies where a host is missing.
+    # Source: flux-run(1) on --taskmap and --requires, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
 
     ranks = staticmethod(rank_hosts)
     marked = False
@@ -263,18 +248,14 @@ class Flux(ListBinder, form="flux"):
 
 
 class Slurm(ListBinder, form="slurm"):
-    """Hostfile for ``srun --distribution=arbitrary``, with ``--cpu-bind`` or a script for the cores.
-
-    The script binds also if the job has only a part of its nodes. It shows GPUs, too, because ``--gpu-bind``
-    is silently ignored if Slurm does not manage the GPUs (tried with 22.05). The command sets SLURM_HOSTFILE
-    for itself only, so that later job steps are not affected.
-
-    The option --cpus-per-task must be absent: it would restrict the step to as many CPUs as its tasks
-    request, and srun then refuses to bind to the other CPUs of a partly filled node. So must --nodes,
-    which srun has refused beside an arbitrary distribution since 23.11; the file names the nodes.
-
-    Source: srun(1), sections --distribution, --cpu-bind, --gpu-bind and SLURM_HOSTFILE.
-    """
+    """Hostfile for ``srun --distribution=arbitrary``, with ``--cpu-bind`` or a script for the cores."""
+    # The script binds also if the job has only a part of its nodes. It shows GPUs, too, because
+    # ``--gpu-bind`` is silently ignored if Slurm does not manage the GPUs (tried with 22.05). The command
+    # sets SLURM_HOSTFILE for itself only, so that later job steps are not affected.
+    # The option --cpus-per-task must be absent: it would restrict the step to as many CPUs as its tasks
+    # request, and srun then refuses to bind to the other CPUs of a partly filled node. So must --nodes, which
+    # srun has refused beside an arbitrary distribution since 23.11; the file names the nodes.
+    # Source: srun(1), sections --distribution, --cpu-bind, --gpu-bind and SLURM_HOSTFILE.
 
     title = "Slurm hostfile"
     ranks = staticmethod(rank_hosts)
@@ -335,10 +316,8 @@ def _overcommit(launch: Launch) -> str:
 
 
 def _srun_option(kind: str, lists: tuple[Numbers, ...]) -> str:
-    """Return the option that gives CPUs or GPUs to the ranks of every node, in ascending order of ranks.
-
-    All versions know ``map_gpu:`` and ``mask_gpu:``, later ones than 22.05 also ``map:`` and ``mask:``.
-    """
+    """Return the option that gives CPUs or GPUs to the ranks of every node, in ascending order of ranks."""
+    # All versions know ``map_gpu:`` and ``mask_gpu:``, later ones than 22.05 also ``map:`` and ``mask:``.
     if all(len(own) == 1 for own in lists):
         return f"--{kind}-bind=map_{kind}:" + ",".join(str(own[0]) for own in lists)
     return f"--{kind}-bind=mask_{kind}:" + ",".join(map(_mask, lists))
@@ -354,15 +333,12 @@ def _mask(numbers: Numbers) -> str:
 
 
 class Cray(LaunchFormat, form="cray"):
-    """Comma-separated ranks: the k-th is the rank of the process that the launcher starts on slot k.
-
-    The launcher fills one node after the other (``--distribution=block``) and Cray MPICH renumbers the
-    processes when it starts, so MPI ranks follow this file while SLURM_PROCID counts slots. All nodes in
-    use must hold the same number of ranks.
-
-    Source: HPE's manual pages grid_order(1) and intro_mpi(3) (MPICH_RANK_REORDER_METHOD 3), with the user
-    guides of ARCHER2 and LUMI.
-    """
+    """Comma-separated ranks: the k-th is the rank of the process that the launcher starts on slot k."""
+    # The launcher fills one node after the other (``--distribution=block``) and Cray MPICH renumbers the
+    # processes when it starts, so MPI ranks follow this file while SLURM_PROCID counts slots. All nodes in
+    # use must hold the same number of ranks.
+    # Source: HPE's manual pages grid_order(1) and intro_mpi(3) (MPICH_RANK_REORDER_METHOD 3), with the user
+    # guides of ARCHER2 and LUMI.
 
     summary = "Cray MPICH rank order file (MPICH_RANK_REORDER_METHOD=3)"
     capabilities = replace(
@@ -427,10 +403,8 @@ class Cray(LaunchFormat, form="cray"):
 
 
 def _launched_order(launch: Launch) -> Int64:
-    """Return the task of every slot in use, in the order in which the launcher numbers slots.
-
-    Slurm sorts hosts by name and number, whatever the order in which they were requested.
-    """
+    """Return the task of every slot in use, in the order in which the launcher numbers slots."""
+    # Slurm sorts hosts by name and number, whatever the order in which they were requested.
     turn = np.arange(len(launch.hosts))
     if not launch.hosts_unknown:
         by_name = sorted(range(len(launch.hosts)), key=lambda node: natural_key(launch.hosts[node]))
@@ -458,15 +432,12 @@ def _rank_order(source: Source) -> list[int]:
 
 
 class Pbs(HostList, form="pbs"):
-    """Host of rank i in line i, like a copy of ``$PBS_NODEFILE`` in another order. place.sh binds.
-
-    The file has no comment, because parsers of node files may not support comments. The option that makes
-    mpiexec use the lines in order depends on the MPI: Open MPI by default adds up the lines of a host and
-    fills one host after the other (tried with 4.1.4 and 5.0.11), Hydra uses the lines in order.
-
-    Source: PBS Professional user's guide, "The node file" (one line per MPI process); mpirun(1) of Open
-    MPI 4.1, "--map-by seq".
-    """
+    """Host of rank i in line i, like a copy of ``$PBS_NODEFILE`` in another order. place.sh binds."""
+    # The file has no comment, because parsers of node files may not support comments. The option that makes
+    # mpiexec use the lines in order depends on the MPI: Open MPI by default adds up the lines of a host and
+    # fills one host after the other (tried with 4.1.4 and 5.0.11), Hydra uses the lines in order.
+    # Source: PBS Professional user's guide, "The node file" (one line per MPI process); mpirun(1) of Open MPI
+    # 4.1, "--map-by seq".
 
     ranks = staticmethod(rank_hosts)
     marked = False
@@ -480,14 +451,11 @@ class Pbs(HostList, form="pbs"):
 
 
 class Lsf(HostList, form="lsf"):
-    """Lines ``host ranks`` in rank order for ``bsub -hostfile``; a host may be repeated. place.sh binds.
-
-    bsub takes the number of slots from the file and must not get the option ``-n``. Inside the job, Open MPI
-    would fill one host after the other whatever the order of the lines, so the launcher gets the host of
-    every rank in ``.ranks``.
-
-    Source: IBM Spectrum LSF 10.1, bsub -hostfile, "User-specified host file" ("Do not use with -n").
-    """
+    """Lines ``host ranks`` in rank order for ``bsub -hostfile``; a host may be repeated. place.sh binds."""
+    # bsub takes the number of slots from the file and must not get the option ``-n``. Inside the job, Open
+    # MPI would fill one host after the other whatever the order of the lines, so the launcher gets the host
+    # of every rank in ``.ranks``.
+    # Source: IBM Spectrum LSF 10.1, bsub -hostfile, "User-specified host file" ("Do not use with -n").
 
     title = "LSF host file"
     ranks = staticmethod(counted_hosts)
@@ -516,14 +484,11 @@ def _rank_by_rank(launch: Launch, files: dict[str, str], hosts: str, before: str
 
 
 class Jsrun(LaunchFormat, form="jsrun"):
-    """A host, hardware threads and GPUs for every rank, for ``jsrun --erf_input``.
-
-    jsrun counts hardware threads (four per core of POWER9), so the machine needs a level ``pu``. Hosts
-    without names are numbered from 1 in the job's order.
-
-    Source: IBM Job Step Manager 10.3, "Explicit Resource File (ERF) format"
-    (ibm.com/support/knowledgecenter/en/SSWRJV_10.1.0/jsm/10.3/base/erf_format.html).
-    """
+    """A host, hardware threads and GPUs for every rank, for ``jsrun --erf_input``."""
+    # jsrun counts hardware threads (four per core of POWER9), so the machine needs a level ``pu``. Hosts
+    # without names are numbered from 1 in the job's order.
+    # Source: IBM Job Step Manager 10.3, "Explicit Resource File (ERF) format"
+    # (ibm.com/support/knowledgecenter/en/SSWRJV_10.1.0/jsm/10.3/base/erf_format.html).
 
     summary = "explicit resource file for jsrun"
     capabilities = replace(ANY_MAPPING, launcher="jsrun")
@@ -554,14 +519,11 @@ class Jsrun(LaunchFormat, form="jsrun"):
 
 
 class Fujitsu(LaunchFormat, form="fujitsu"):
-    """Line i holds the coordinates of rank i in the job's torus, ``(x,y,z)``; every rank has a line.
-
-    The launcher chooses the cores inside a node. The job has to be submitted with the same shape
-    (``#PJM --rsc-list "node=4x4x4:torus"``).
-
-    Source: Fujitsu "Job Operation Software End-user's Guide", rank-map-hostfile, and mpiexec -vcoordfile
-    in the MPI user's guide, as RIKEN's guide for Fugaku and rankmap4d use them.
-    """
+    """Line i holds the coordinates of rank i in the job's torus, ``(x,y,z)``; every rank has a line."""
+    # The launcher chooses the cores inside a node. The job has to be submitted with the same shape (``#PJM
+    # --rsc-list "node=4x4x4:torus"``).
+    # Source: Fujitsu "Job Operation Software End-user's Guide", rank-map-hostfile, and mpiexec -vcoordfile in
+    # the MPI user's guide, as RIKEN's guide for Fugaku and rankmap4d use them.
 
     marked = False
     summary = "coordinates of every rank for Fujitsu's mpiexec -vcoordfile"

@@ -1,17 +1,13 @@
-"""The process that reads an OTF2 archive with the ``otf2`` package and prints its communication.
+"""The process that reads an OTF2 archive with the ``otf2`` package, which may crash on a damaged one.
 
-:mod:`hopbytes.formats.patterns.otf2` starts it as
-``python -m hopbytes.formats.patterns._otf2_events ARCHIVE``. The library behind the package writes errors to
-standard error and may crash on a damaged archive, therefore it runs in a separate process. The program prints
-one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and ``collectives`` (rank, members,
-kind, root, bytes, calls).
+It prints one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and ``collectives`` (rank,
+members, kind, root, bytes, calls).
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 SENDS = ("MpiSend", "MpiIsend")
@@ -35,7 +31,6 @@ NO_ROOT = 2**32 - 1
 
 
 def _name(value: Any) -> str:
-    """Return the name of one of the package's enumerations."""
     return str(value).rpartition(".")[2]
 
 
@@ -82,13 +77,11 @@ class Sums:
         return side[place] if side else own  # the group of MPI_COMM_SELF is stored as empty
 
     def send(self, source: int, target: int, volume: int) -> None:
-        """Count one message."""
         sums = self.messages.setdefault((source, target), [0, 0])
         sums[0] += volume
         sums[1] += 1
 
     def collective(self, own: int, event: Any) -> None:
-        """Count one rank's part of a collective call."""
         sides = self.groups_of(event.communicator)
         if len(sides) == 2:
             self.between += 1
@@ -119,7 +112,6 @@ class Sums:
             self.send(other, own, event.bytes_received)
 
     def take(self, location: Any, event: Any) -> None:
-        """Add one event of any kind to the sums."""
         kind = type(event).__name__
         own = self.rank.get(location.group)
         if own is None:
@@ -132,7 +124,6 @@ class Sums:
             self.one_sided(own, kind, event)
 
     def rows(self) -> dict[str, Any]:
-        """Return the sums as plain values for JSON."""
         return {
             "ranks": len(self.rank), "uneven": self.uneven, "unknown": self.unknown, "between": self.between,
             "messages": [[*pair, *sums] for pair, sums in self.messages.items()],
@@ -140,21 +131,15 @@ class Sums:
         }
 
 
-def sums_of(events: Iterator[tuple[Any, Any]], definitions: Any) -> dict[str, Any]:
-    """Add up the events of an archive."""
-    sums = Sums(definitions)
-    if sums.rank:
-        for location, event in events:
-            sums.take(location, event)
-    return sums.rows()
-
-
 def main(path: str) -> None:
     """Read an archive and print its sums."""
     import otf2
 
     with otf2.reader.open(path) as archive:
-        print(json.dumps(sums_of(iter(archive.events), archive.definitions)))
+        sums = Sums(archive.definitions)
+        for location, event in iter(archive.events) if sums.rank else ():
+            sums.take(location, event)
+        print(json.dumps(sums.rows()))
 
 
 if __name__ == "__main__":

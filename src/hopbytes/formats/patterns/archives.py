@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from hopbytes import kernels
 from hopbytes._arrays import Array
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Format, Source, Written, registered
+from hopbytes.formats.base import MARK, Format, Source, Written
 from hopbytes.formats.parsing import check_tasks
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.open_input import check_expansion
@@ -29,11 +30,7 @@ FAULTS = (
 
 
 def load_members(source: Source) -> dict[str, Array | bytes]:
-    """Return the arrays (``NAME.npy`` as NAME) and other files of an archive.
-
-    Pickled objects are refused, shapes must match the number of bytes in the archive, and the decompressed
-    size must not exceed the limit of the source.
-    """
+    """Return the arrays (``NAME.npy`` as NAME) and other files of an archive; pickled objects are refused."""
     limit = source.max_bytes
     data = io.BytesIO(source.stream.read())
     try:
@@ -101,11 +98,9 @@ def integers(source: Source, name: str, value: Array | bytes | None, dtype: Any)
     return np.array(value, dtype=dtype)
 
 
-@registered("npz")
-class Npz(Format):
+class Npz(Format, form="npz"):
     """Written archives are readable by ``scipy.sparse.load_npz``: CSR arrays, with additional arrays."""
 
-    holds = "pattern"
     signature = re.compile(rb"\APK\x03\x04[\s\S]{0,192}\.npy")
     suffixes = (".npz",)
     binary = True
@@ -163,8 +158,6 @@ def _from_rows(source: Source, arrays: dict[str, Array]) -> CommGraph:
 
 def checked_undirected(source: Source, graph: CommGraph) -> CommGraph:
     """Return the graph; FormatError if it is marked as undirected without being symmetric."""
-    from hopbytes import kernels
-
     if graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes), source.workers) >= 0:
         what = "the graph is marked as undirected, but the two directions differ, expected equal ones"
         raise source.error(what)
@@ -207,11 +200,9 @@ ARRAYS: dict[str, Any] = {
 }
 
 
-@registered("pattern")
-class Pattern(Format):
+class Pattern(Format, form="pattern"):
     """The native format of hopbytes: arrays, scale, direction and the facts about the source."""
 
-    holds = "pattern"
     signature = re.compile(rb"\APK\x03\x04[\s\S]{0,185}header\.json")
     suffixes = (".pattern",)
     binary = True

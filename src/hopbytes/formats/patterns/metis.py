@@ -23,7 +23,6 @@ from hopbytes.formats.base import (
     Written,
     check_symmetric,
     losses,
-    registered,
 )
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, shown, whole_numbers
 from hopbytes.kernels.records import Csr, Slot, Status
@@ -51,11 +50,9 @@ class Header(NamedTuple):
     edge_weights: bool
 
 
-@registered("metis")
-class Metis(Format):
+class Metis(Format, form="metis"):
     """All flags are supported; the first weight of a vertex is its load, vertex sizes are skipped."""
 
-    holds = "pattern"
     suffixes = (".graph", ".metis")
     summary = "METIS graph: undirected, integer edge and vertex weights"
 
@@ -277,11 +274,9 @@ class _ScotchHeader(NamedTuple):
     loads: bool
 
 
-@registered("scotch")
-class Scotch(Format):
+class Scotch(Format, form="scotch"):
     """Vertices may have labels; edge loads become volumes, vertex loads the loads of tasks."""
 
-    holds = "pattern"
     signature = BEGINNING
     suffixes = (".grf", ".src")
     summary = "Scotch graph: undirected, integer edge and vertex loads; OpenFOAM writes one of its mesh"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
-from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.base import Format, Source
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, faults
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand
@@ -39,11 +39,7 @@ class LogLine(NamedTuple):
 
 
 def lines_in(line: bytes) -> list[LogLine]:
-    """Return the lines of threads in a line of text; those of several processes may be mixed.
-
-    >>> [words.text for words in lines_in(b"0: n1:7:8 [0] NCCL INFO comm 0xab ra n1:9:9 [1] NCCL INFO Ring")]
-    [b'comm 0xab ra', b'Ring']
-    """
+    """Return the lines of threads in a line of text; those of several processes may be mixed."""
     lines: list[LogLine] = []
     mark, end = line.rfind(MARK), len(line)
     while mark >= 0:
@@ -58,11 +54,9 @@ def lines_in(line: bytes) -> list[LogLine]:
 
 
 def log_lines(source: Source) -> Iterator[tuple[str, int, LogLine]]:
-    """Yield (file, line, what it says) of a log, with the files of all processes where there is one for each.
-
-    The name of such a file has the host and the process of its lines (``NCCL_DEBUG_FILE=nccl.%h.%p.log``);
-    the others are those of the folder whose names differ in nothing else.
-    """
+    """Yield (file, line, what it says) of a log, with the files of all processes if there is one for each."""
+    # The name of such a file has the host and the process of its lines (``NCCL_DEBUG_FILE=nccl.%h.%p.log``);
+    # the others are those of the folder whose names differ in nothing else.
     first: LogLine | None = None
     for line_number, line in bounded_lines(source.stream, source.name):
         for words in lines_in(line):
@@ -282,22 +276,18 @@ KINDS = {
 TREES = (b"TREE", b"0")  # tuning lines name the algorithm, older ones by its number
 
 
-@registered("nccl")
-class NcclLog(Format):
+class NcclLog(Format, form="nccl"):
     """The log of all ranks, as ``mpirun`` prints it, or a file for each process (NCCL_DEBUG_FILE=nccl.%h.%p).
-
-    ``NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL`` logs ranks, rings and calls, ``TUNING`` the algorithms too. An
-    all-reduce goes around the rings of its communicator, in equal parts, or up and down the trees of the log
-    where a line of TUNING says so for its size; ``collectives=`` names another model. NCCL cuts rings of
-    many ranks in the log: then the neighbours that each rank logs count, or else the model ``ring``. A log
-    without calls tells the rings alone. Ranks are those of the communicator of all GPUs.
-
-    Sources: NCCL 2.x user guide ("Environment variables"), ``src/collectives.cc``, ``src/init.cc``,
-    ``src/enqueue.cc``, ``src/graph/rings.cc`` and ``src/transport`` (texts of the lines), the same of RCCL,
-    logs in issues 671, 1189 and 1609 of NVIDIA/nccl and in public reports of versions 2.4 to 2.28.
     """
+    # ``NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL`` logs ranks, rings and calls, ``TUNING`` the algorithms too. An
+    # all-reduce goes around the rings of its communicator, in equal parts, or up and down the trees of the
+    # log where a line of TUNING says so for its size; ``collectives=`` names another model. NCCL cuts rings
+    # of many ranks in the log: then the neighbours that each rank logs count, or else the model ``ring``. A
+    # log without calls tells the rings alone. Ranks are those of the communicator of all GPUs.
+    # Sources: NCCL 2.x user guide ("Environment variables"), ``src/collectives.cc``, ``src/init.cc``,
+    # ``src/enqueue.cc``, ``src/graph/rings.cc`` and ``src/transport`` (texts of the lines), the same of RCCL,
+    # logs in issues 671, 1189 and 1609 of NVIDIA/nccl and in public reports of versions 2.4 to 2.28.
 
-    holds = "pattern"
     summary = "logs of NCCL and RCCL (NCCL_DEBUG=INFO): calls along the rings and trees of the log"
 
     def sniff(self, name: str, head: bytes) -> bool:
@@ -356,7 +346,6 @@ class _Log:
         self.announces = False  # since NCCL 2.18 communicators are named before their channels are
 
     def take(self, name: str, line_number: int, words: LogLine) -> None:
-        """Process a line."""
         text = words.text
         member, choice, call = MEMBER.search(text), CHOICE.match(text), CALL.match(text)
         with faults(name, line_number):
@@ -371,13 +360,10 @@ class _Log:
                 self._channel(words)
 
     def _channel(self, words: LogLine) -> None:
-        """Process a line about channels: of the communicator it names, or that its thread sets up.
-
-        Connections that are made later, for the first call, belong to the only communicator in which the
-        process has their rank.
-        """
+        """Process a line about channels: of the communicator it names, or that its thread sets up."""
         named = ITS_COMM.search(words.text)
         member = self.members.get((*words.thread[:2], named[1])) if named else self.current.get(words.thread)
+        # Connections for the first call belong to the only communicator in which the process has their rank.
         if member is None and self.announces and (link := LINK.match(words.text)):
             own = int(link[3] if link[4] == b"receive" else link[2])
             ranks = self.of_process.get(words.thread[:2], [])
@@ -419,9 +405,8 @@ class _Log:
         if b"Destroy" in found[4] or b"Abort" in found[4]:
             return
         if b"COMPLETE" in found[4]:
-            for text in self.early.pop(
-                words.thread, []
-            ):  # up to NCCL 2.17 lines of channels are before this one
+            # Up to NCCL 2.17 lines of channels are before this one.
+            for text in self.early.pop(words.thread, []):
                 _add_channel(known, text)
             self.current.pop(words.thread, None)
         else:
@@ -476,12 +461,10 @@ class _Log:
         notices = []
         if cut and self.model is None:
             what = f"the log does not show {sum(len(comm.cut) for comm in cut)} rings as a whole"
+            how = "they are made from the neighbours that each rank logs"
             if lost:
-                how = (
-                    f"in {len(lost)} of {len(self.comms)} communicators the model ring stands for all of them"
-                )
-            else:
-                how = "they are made from the neighbours that each rank logs"
+                among = f"{len(lost)} of {len(self.comms)} communicators"
+                how = f"in {among} the model ring stands for all of them"
             notices = [f"{what}: {how}"]
         if not called:
             how = "one byte per channel (expected NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL)"

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.base import Format, Source
 from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.model.comm_graph import CommGraph
@@ -16,15 +16,11 @@ from hopbytes.util.integers import MAX_TASKS
 OTHER = {"owner": "neighbour", "neighbour": "owner"}
 
 
-@registered("polymesh")
-class PolyMesh(Format):
-    """A task per cell and an edge for every pair of cells with a face between them, faces counted.
+class PolyMesh(Format, form="polymesh"):
+    """A task per cell and an edge for every pair of cells with a face between them, faces counted."""
+    # Face i lies between the cells ``owner[i]`` and ``neighbour[i]``; faces of the boundary come last and
+    # have no neighbour. Either file may be named, the other one lies beside it.
 
-    Face i lies between the cells ``owner[i]`` and ``neighbour[i]``; faces of the boundary come last and have
-    no neighbour. Either file may be named, the other one lies beside it.
-    """
-
-    holds = "pattern"
     summary = "cells of an OpenFOAM mesh: constant/polyMesh/owner, with neighbour beside it"
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import Format, Source, registered
-from hopbytes.formats.patterns.recorded import Collectives, Traffic, chosen_model, left_out
+from hopbytes.formats.base import Format, Source
+from hopbytes.formats.patterns.recorded import Collectives, Traffic, chosen_model
 from hopbytes.model.comm_graph import CommGraph
 
 MAGIC = b"OTF2"
@@ -21,16 +21,12 @@ MAGIC = b"OTF2"
 COMPLAINT = re.compile(r"^\[OTF2\] \S+ error: (.*)$", re.MULTILINE)
 
 
-@registered("otf2")
-class Otf2(Format):
-    """The anchor file, ``traces.otf2``, names the archive in its folder.
+class Otf2(Format, form="otf2"):
+    """The anchor file, ``traces.otf2``, names the archive in its folder."""
+    # Sends of the program and one-sided transfers are counted in all communicators. Collectives become
+    # messages by the model that ``collectives=`` names, with the sizes that Score-P stores. O(events), about
+    # 10⁵ events per second.
 
-    Sends of the program and one-sided transfers are counted in all communicators. Collectives become messages
-    by the model that ``collectives=`` names, with the sizes that Score-P stores. O(events), about 10⁵ events
-    per second.
-    """
-
-    holds = "pattern"
     signature = re.compile(rb"\A[\s\S]{0,28}OTF2")
     suffixes = (".otf2",)
     binary = True
@@ -47,8 +43,7 @@ class Otf2(Format):
             traffic.add(*pair)
         for own, members, kind, root, volume, calls in sums["collectives"]:
             collectives.add(members.index(own), kind, volume, root, tuple(members), calls)
-        collectives.expand_into(traffic, model, n)
-        notices = left_out(model, collectives.calls, collectives.volume)
+        notices = collectives.expand_into(traffic, model, n)
         if sums["uneven"] and model != "ignore":
             notices.append(
                 f"{sums['uneven']} all-to-all calls have a count per rank: the archive stores only sums, "

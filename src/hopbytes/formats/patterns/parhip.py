@@ -14,7 +14,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses, registered
+from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses
 from hopbytes.formats.parsing import filled
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
@@ -39,11 +39,9 @@ class Layout(NamedTuple):
     size: int  # bytes of the whole file
 
 
-@registered("parhip")
-class Parhip(Format):
+class Parhip(Format, form="parhip"):
     """Undirected graphs with 32 or 64 bits per number; loads and volumes may be absent."""
 
-    holds = "pattern"
     suffixes = (".parhip", ".bgf")
     binary = True
     summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"
@@ -134,10 +132,8 @@ def _take(source: Source, what: str, dtype: str, count: int) -> Array:
 
 
 def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
-    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any.
-
-    Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
-    """
+    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any."""
+    # Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
     targets: Int32 = np.empty(0 if source.size is None else count, np.int32)
     piece: Array = np.empty(min(count, NUMBERS_PER_PIECE), dtype)
     largest = -1

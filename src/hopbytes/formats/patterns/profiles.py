@@ -7,7 +7,7 @@ import re
 from io import BufferedReader
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.base import Format, Source
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, number, rank
 from hopbytes.model.comm_graph import CommGraph
@@ -22,11 +22,9 @@ CERTAIN = (b"MPI_COMM_WORLD", b"MPI_COMM_SELF")
 MONITORING_FILES = re.compile(r"(?P<before>.*\.)(?P<rank>\d{1,9})(?P<after>\.prof)")
 
 
-@registered("monitoring")
-class Monitoring(Format):
+class Monitoring(Format, form="monitoring"):
     """Ranks are those of MPI_COMM_WORLD; reading one file of a set reads the whole set."""
 
-    holds = "pattern"
     signature = re.compile(rb"\A# POINT TO POINT")
     suffixes = (".prof",)
     summary = "Open MPI monitoring: point-to-point messages, messages of collectives, one-sided traffic"
@@ -48,11 +46,9 @@ class Monitoring(Format):
 
 
 def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set[int], int]:
-    """Add the content of a file; return its writers and the size of MPI_COMM_WORLD (0 if unknown).
-
-    The number after O2A, A2O and A2A is the writing rank only if that rank is a member of the communicator.
-    For an intercommunicator it is a rank of the remote group, or -1, and its name does not show the kind.
-    """
+    """Add the content of a file; return its writers and the size of MPI_COMM_WORLD (0 if unknown)."""
+    # The number after O2A, A2O and A2A is the writing rank only if that rank is a member of the communicator.
+    # For an intercommunicator it is a rank of the remote group, or -1, and its name does not show the kind.
     own, members, certain = set[int](), 0, True
     for line_number, line in bounded_lines(stream, name):
         fields = line.split()
@@ -93,14 +89,10 @@ IPM_COLLECTIVE = re.compile(
 )
 
 
-@registered("ipm")
-class Ipm(Format):
-    """The profile must be recorded with ``IPM_LOG=full``, because a terse profile contains no peers.
+class Ipm(Format, form="ipm"):
+    """The profile must be recorded with ``IPM_LOG=full``, because a terse profile contains no peers."""
+    # Collectives are left out, because IPM does not record which ranks took part.
 
-    Collectives are left out, because IPM does not record which ranks took part.
-    """
-
-    holds = "pattern"
     signature = re.compile(b"<ipm_job_profile")
     suffixes = (".ipm.xml",)
     summary = "IPM's XML profile (IPM_LOG=full): point-to-point messages, counted by their senders"
@@ -156,14 +148,10 @@ MPIP_START = re.compile(rb"-+ Start Communication Matrix -+")
 MPIP_END = re.compile(rb"-+ End Communication Matrix -+")
 
 
-@registered("mpip")
-class MpiP(Format):
-    """Rows are ``source target bytes messages``; the diagonal holds the sum of a row and is not traffic.
+class MpiP(Format, form="mpip"):
+    """Rows are ``source target bytes messages``; the diagonal holds the sum of a row and is not traffic."""
+    # Calls of MPI_Sendrecv and collectives are not in the matrix.
 
-    Calls of MPI_Sendrecv and collectives are not in the matrix.
-    """
-
-    holds = "pattern"
     signature = re.compile(rb"\A@ mpiP")
     suffixes = (".mpip",)
     summary = "mpiP's report with a communication matrix (unmodified mpiP writes none)"
@@ -220,11 +208,9 @@ EVENT = re.compile(rb'"Message size sent to node (\d+)"\s+(.*)')
 ANY_EVENT = re.compile(rb'"Message size sent to node (\d+)')
 
 
-@registered("tau")
-class Tau(Format):
+class Tau(Format, form="tau"):
     """One event per peer: ``"Message size sent to node 3" messages max min mean sum_of_squares``."""
 
-    holds = "pattern"
     signature = re.compile(rb"\A.*templated_functions")
     suffixes = (".0.0",)
     summary = "TAU's profiles recorded with TAU_COMM_MATRIX=1"

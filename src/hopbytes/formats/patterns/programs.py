@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.base import Format, Source
 from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
@@ -31,16 +31,12 @@ class _Program(NamedTuple):
     words: list[str]
 
 
-@registered("programs")
-class Programs(Format):
-    """A line ``program PATTERN COMMAND`` per program, in the order of ranks, and ``between PATTERN``.
+class Programs(Format, form="programs"):
+    """A line ``program PATTERN COMMAND`` per program, in the order of ranks, and ``between PATTERN``."""
+    # Ranks of all programs are numbered through, as MPI_COMM_WORLD does. Patterns are files, relative to the
+    # folder of this one, or generated (``stencil:8x8``). ``between`` has the messages among ranks of
+    # different programs, in these common numbers. ``#`` begins a comment.
 
-    Ranks of all programs are numbered through, as MPI_COMM_WORLD does. Patterns are files, relative to the
-    folder of this one, or generated (``stencil:8x8``). ``between`` has the messages among ranks of different
-    programs, in these common numbers. ``#`` begins a comment.
-    """
-
-    holds = "pattern"
     suffixes = (".programs",)
     summary = "several programs of one command: a pattern of each, and the traffic between them"
 
@@ -114,7 +110,6 @@ def _check_size(source: Source, number: int, spec: str) -> None:
 
 
 def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
-    """Return the pattern that a line names."""
     path = name
     if not is_pattern_spec(name) or os.path.exists(name):
         path = os.path.join(os.path.dirname(source.path or ""), name)

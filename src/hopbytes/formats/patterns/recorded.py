@@ -26,7 +26,7 @@ SENDING_SHARE = 0.5
 
 
 class Traffic:
-    """Directed traffic in the order of the recording; :meth:`graph` sums the messages of each pair."""
+    """Directed traffic in the order of the recording."""
 
     def __init__(self) -> None:
         self.sources, self.targets = array("q"), array("q")
@@ -46,10 +46,7 @@ class Traffic:
         self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
         first: int = 0,
     ) -> None:
-        """Add the messages of a collective call among `members`.
-
-        The model is applied by :func:`hopbytes.patterns.collective_messages.expand`.
-        """
+        """Add the messages of a collective call among `members` under a model."""
         messages = (
             expand_between(kind, model, volumes, first, root, calls) if first
             else expand(kind, model, volumes, root, calls)
@@ -58,7 +55,7 @@ class Traffic:
             self.add(members[source], members[target], volume, count)
 
     def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
-        """Return the pattern, without arcs that carry nothing; `facts` are stored in its meta."""
+        """Return the pattern, the sum of each pair that exchanges something; `facts` go into its meta."""
         columns = [np.array(c, np.int64) for c in (self.sources, self.targets, self.volumes, self.counts)]
         kept = (columns[2] > 0) | (columns[3] > 0)
         src, dst, volumes, counts = (column[kept] for column in columns)
@@ -79,13 +76,6 @@ class Traffic:
 def chosen_model(source: Source) -> str:
     """Return the model of collectives that the caller named; by default collectives are left out."""
     return check_model(source.options.get("collectives") or "ignore")
-
-
-def left_out(model: str, calls: int, volume: int) -> list[str]:
-    """Return a notice about collectives that were left out."""
-    if model != "ignore" or not calls:
-        return []
-    return [f"{calls} collective calls of {volume} bytes are left out (collectives=ring, binomial, pairs)"]
 
 
 def number(where: str, line: int | None, token: bytes, what: str) -> int:
@@ -109,11 +99,9 @@ def rank(where: str, line: int | None, token: bytes) -> int:
 def files_of_set(
     source: Source, names: re.Pattern[str], first: int = 0
 ) -> Iterator[tuple[int | None, str, BufferedReader]]:
-    """Yield (rank, name, stream) of the files of a recording, in the order of ranks.
-
-    `names` has the groups ``before``, ``rank`` and ``after``; numbers begin with `first`. A file with another
-    name, or standard input, is a complete recording, and its rank is None.
-    """
+    """Yield (rank, name, stream) of the files of a recording, in the order of ranks."""
+    # `names` has the groups ``before``, ``rank`` (from `first` on) and ``after``. Another name, or standard
+    # input, is a complete recording, and its rank is None.
     own = names.fullmatch(os.path.basename(source.path)) if source.path else None
     if own is None:
         yield None, source.name, source.stream
@@ -165,13 +153,11 @@ def check_complete(where: str, found: Any, n: int) -> None:
 
 
 class Collectives:
-    """Collective calls, summed by kind, root and members, and turned into messages at the end.
-
-    Recordings hold the part of every rank separately; the parts of one call have the same kind, root and
-    members. Different calls with the same key may be summed, because every model is linear in the volumes.
-    """
+    """Collective calls, summed by kind, root and members, and turned into messages at the end."""
 
     def __init__(self) -> None:
+        # Recordings hold the part of every rank separately; the parts of one call have the same key. Calls of
+        # a key may be summed, because every model is linear in the volumes.
         self._sums: dict[tuple[str, int, tuple[int, ...] | None, int], dict[int, list[int]]] = {}
         self.calls, self.volume = 0, 0
 
@@ -180,20 +166,21 @@ class Collectives:
         calls: int = 1, first: int = 0,
     ) -> None:
         """Add the part of member `own`: `volume` bytes in `calls` calls; `members` None stands for all ranks.
-
-        With `first` > 0 the call is between two groups, and the first `first` members form the first group.
         """
+        # With `first` > 0 the call is between two groups, and the first `first` members form the first group.
         sums = self._sums.setdefault((kind, root, members, first), {}).setdefault(own, [0, 0])
         sums[0] += volume
         sums[1] += calls
         self.calls += calls
         self.volume += volume
 
-    def expand_into(self, traffic: Traffic, model: str, n: int) -> None:
-        """Add the messages of all calls to the traffic under a model; `n` is the number of ranks."""
+    def expand_into(self, traffic: Traffic, model: str, n: int) -> list[str]:
+        """Add the messages of all calls of `n` ranks to the traffic; return a notice if they are left out."""
         for (kind, root, members, first), sums in self._sums.items():
             ranks = tuple(range(n)) if members is None else members
             volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]
             calls = max(count for _, count in sums.values())
             if root < len(ranks):
                 traffic.add_collective(kind, model, ranks, volumes, root, calls, first)
+        what = f"{self.calls} collective calls of {self.volume} bytes are left out"
+        return [f"{what} (collectives=ring, binomial, pairs)"] if self.calls and model == "ignore" else []

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopbytes._arrays import Array, Int32
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, losses, registered
+from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, losses
 from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
@@ -24,14 +24,10 @@ from hopbytes.util.integers import MAX_TASKS
 ARCS_PER_PIECE = 1 << 16
 
 
-@registered("edges")
-class Edges(Format):
-    """Fields are separated by blanks, tabs or commas; ``#`` and ``%`` start comments.
+class Edges(Format, form="edges"):
+    """Fields are separated by blanks, tabs or commas; ``#`` and ``%`` start comments."""
+    # The first line may hold the number of tasks alone, as in the ``.topo`` files of the analmap tools.
 
-    The first line may hold the number of tasks alone, as in the ``.topo`` files of the analmap tools.
-    """
-
-    holds = "pattern"
     suffixes = (".edges", ".el", ".topo")
     summary = "edge list: source target [bytes [messages]], tasks from 0, optional first line n"
 
@@ -63,10 +59,10 @@ class Edges(Format):
 
     def read(self, source: Source) -> CommGraph:
         line, n, text = first_arc(source)
-        fields = fields_of(text)
+        fields, meta = fields_of(text), {"name": source.title, "format": "edges"}
         if not fields:
             none = np.empty(0, np.int32)
-            return CommGraph.from_edges(none, none, n=n, meta=_meta_of(source))
+            return CommGraph.from_edges(none, none, n=n, meta=meta)
         limit = MAX_TASKS - 1 if n is None else n - 1
         table, _ = read_table(
             source, len(fields), line, text, task_columns=2, task_limit=limit, whole_columns=0b1011
@@ -78,7 +74,7 @@ class Edges(Format):
             check_tasks(source, None, int(max(src.max(initial=-1), dst.max(initial=-1))) + 1, len(src))
         messages = columns[1].astype(np.int64) if len(columns) > 1 else None
         volumes = columns[0] if columns else None
-        return CommGraph.from_edges(src, dst, volumes, messages, n=n, meta=_meta_of(source))
+        return CommGraph.from_edges(src, dst, volumes, messages, n=n, meta=meta)
 
     def write_pattern(self, graph: CommGraph) -> Written:
         notices = losses(graph, loads="edge lists cannot hold them")
@@ -111,10 +107,6 @@ def first_arc(source: Source) -> tuple[int, int | None, bytes]:
     return line, n, text
 
 
-def _meta_of(source: Source) -> dict[str, Any]:
-    return {"name": source.title, "format": "edges"}
-
-
 def _edge_lines(graph: CommGraph) -> Iterator[bytes]:
     columns: dict[str, Array] = {"source": graph.sources(), "target": graph.targets}
     if graph.volumes is not None or graph.messages is not None:
@@ -139,11 +131,9 @@ class Banner(NamedTuple):
     entries: int
 
 
-@registered("mm")
-class MatrixMarket(Format):
+class MatrixMarket(Format, form="mm"):
     """Row i, column j holds the bytes from task i to task j. Symmetric files give undirected graphs."""
 
-    holds = "pattern"
     signature = re.compile(rb"\A%%matrixmarket", re.IGNORECASE)
     suffixes = (".mtx", ".mm")
     summary = "Matrix Market: coordinate or array, pattern, integer or real, general or symmetric"
@@ -289,11 +279,9 @@ def looks_like_matrix(head: bytes, comma: bool) -> bool:
 
 
 def maybe_edges(head: bytes) -> str | None:
-    """Return why a small square matrix could equally be an edge list, or None if it cannot.
-
-    Both have two to four lines of the same number of fields. A traffic matrix has zeros on its diagonal, or
-    the mark of earlier versions; in an edge list the first two numbers of a line are small integers.
-    """
+    """Return why a small square matrix could equally be an edge list, or None if it cannot."""
+    # Both have two to four lines of the same number of fields. A traffic matrix has zeros on its diagonal, or
+    # the mark of earlier versions; in an edge list the first two numbers of a line are small integers.
     lines = [fields_of(line) for line in head.split(b"\n")]
     rows = [row for row in lines if row]
     size = len(rows)
@@ -333,14 +321,10 @@ def _matrix_lines(graph: CommGraph, separator: str) -> Iterator[bytes]:
 PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))
 
 
-@registered("csv")
-class Csv(Format):
-    """Row i, column j holds the bytes from task i to task j.
+class Csv(Format, form="csv"):
+    """Row i, column j holds the bytes from task i to task j."""
+    # Option: ``counts`` names the matrix of message counts; ``""`` reads none even if one exists.
 
-    Option: ``counts`` names the matrix of message counts; ``""`` reads none even if one exists.
-    """
-
-    holds = "pattern"
     suffixes = (".csv",)
     marked = False  # spreadsheets, MATLAB and C programs read numbers from every line
     summary = "dense matrix of bytes, separated by commas; messages from NAME.count.csv or NAME_count.csv"
@@ -417,11 +401,9 @@ def _header(head: bytes) -> str | None:
     return named[0][:40].decode("utf-8", "backslashreplace")
 
 
-@registered("dense")
-class Dense(Format):
+class Dense(Format, form="dense"):
     """Row i, column j holds the bytes from task i to task j."""
 
-    holds = "pattern"
     suffixes = (".mat",)
     marked = False  # spreadsheets, MATLAB and C programs read numbers from every line
     summary = "dense matrix of bytes, separated by blanks, without a header"

@@ -6,10 +6,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.base import Format, Source
 from hopbytes.formats.patterns.recorded import (
     Collectives,
     Traffic,
@@ -47,14 +47,8 @@ LONGEST_NAME = 200
 
 
 def call_kind(name: str) -> str | None:
-    """Return the kind of a call, ``send``, or None where the record moves no data.
-
-    >>> call_kind("nccl:_all_gather_base"), call_kind("nccl:send 0->1"), call_kind("nccl:coalesced")
-    ('allgather', 'send', None)
-    """
-    if len(name) > LONGEST_NAME:
-        raise UnsupportedError(f"call {name[:60]!r}, which hopbytes does not know")
-    word = name.rpartition(":")[2].split(" ")[0].strip("_").lower()
+    """Return the kind of a call, ``send``, or None where the record moves no data."""
+    word = "" if len(name) > LONGEST_NAME else name.rpartition(":")[2].split(" ")[0].strip("_").lower()
     kind = KINDS.get(ENDINGS.sub("", word).replace("_", ""))
     if kind == "recv" or (kind is None and SILENT.fullmatch(word)):
         return None
@@ -112,10 +106,8 @@ class TorchCalls:
         self, own: int, kind: str, members: tuple[int, ...], sent: int, received: int, *,
         calls: int = 1, root: int | None = None,
     ) -> None:
-        """Add `calls` calls of rank `own` with `sent` bytes of input and `received` bytes of output.
-
-        `root` is the place of the root among `members`; the first one where it was not recorded.
-        """
+        """Add `calls` calls of rank `own` with `sent` bytes of input and `received` bytes of output."""
+        # `root` is the place of the root among `members`; the first one where it was not recorded.
         member = self._place(own, members)
         if kind in ROOTED and root is None:
             self.rootless += calls
@@ -147,7 +139,6 @@ class TorchCalls:
         return places[own]
 
     def graph(self, source: Source, format: str, n: int, notices: Sequence[str], **facts: Any) -> CommGraph:
-        """Return the pattern of `n` ranks."""
         highest = max((max(members) for members in self._places), default=0)
         if highest >= n:  # before calls of such a group are expanded
             raise source.error(f"rank {highest} in a group, expected 0 to {n - 1}")
@@ -170,20 +161,16 @@ PEER = re.compile(r"[^ ]*send ([0-9]{1,9})->([0-9]{1,9})", re.ASCII)
 Sums = list[int]
 
 
-@registered("flight")
-class FlightRecorder(Format):
-    """A file per rank, whose number ends the name: ``flight_0.json``, ``flight_1.json`` …
+class FlightRecorder(Format, form="flight"):
+    """A file per rank, whose number ends the name: ``flight_0.json``, ``flight_1.json`` …"""
+    # A program writes its file by ``torch._C._distributed_c10d._dump_fr_trace_json()`` (with ``nccl`` in
+    # place of ``fr`` for NCCL alone), if ``TORCH_FR_BUFFER_SIZE`` is the number of calls to keep. The pickled
+    # form of the same records is not read, because unpickling a file may run any program that it contains.
+    # gloo names no ranks of groups; those that recorded calls of a group are its members then. The flight
+    # recorder does not record roots, nor how many bytes of an all-to-all go to which rank: equal shares are
+    # assumed.
+    # Source: PyTorch tutorial "Flight Recorder for Debugging Stuck Jobs", and files of PyTorch 2.13.
 
-    A program writes its file by ``torch._C._distributed_c10d._dump_fr_trace_json()`` (with ``nccl`` in place
-    of ``fr`` for NCCL alone), if ``TORCH_FR_BUFFER_SIZE`` is the number of calls to keep. The pickled form of
-    the same records is not read, because unpickling a file may run any program that it contains. gloo names
-    no ranks of groups; those that recorded calls of a group are its members then. The flight recorder does
-    not record roots, nor how many bytes of an all-to-all go to which rank: equal shares are assumed.
-
-    Source: PyTorch tutorial "Flight Recorder for Debugging Stuck Jobs", and files of PyTorch 2.13.
-    """
-
-    holds = "pattern"
     summary = "PyTorch's flight recorder (JSON, a file per rank): calls of torch.distributed"
 
     def sniff(self, name: str, head: bytes) -> bool:
@@ -224,7 +211,8 @@ class _Dump:
         entries = content.get("entries")
         if not isinstance(entries, list):
             raise FormatError(name, None, "no list of entries, expected a dump of the flight recorder")
-        self.ranks = _groups(name, content.get("pg_config"))
+        with faults(name):
+            self.ranks = _groups(content.get("pg_config"))
         self.lost = 0
         for number, entry in enumerate(entries):
             with faults(name, where=f"record {number}: "):
@@ -267,15 +255,20 @@ class _Dump:
                 calls.traffic.add(own, ranks[peer], sent, count)
 
 
-def _groups(name: str, config: Any) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of each group that the dump tells."""
-    groups = {}
-    for group, facts in (config if isinstance(config, dict) else {}).items():
-        with faults(name, where=f"group {group[:40]!r}: "):
+def _groups(config: Any) -> dict[str, tuple[int, ...]]:
+    """Return the ranks of each group of ``pg_config``: a mapping by name in dumps, a list in traces."""
+    if isinstance(config, list):
+        groups = (group for group in config if isinstance(group, dict) and "ranks" in group)
+        config = {str(group.get("pg_name")): group for group in groups}
+    found = {}
+    for name, facts in config.items() if isinstance(config, dict) else ():
+        try:
             ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
+        except ValueError as error:
+            raise ValueError(f"group {name[:40]!r}: {error}") from None
         if ranks:
-            groups[group] = ranks
-    return groups
+            found[name] = ranks
+    return found
 
 
 def _total(shapes: Any, types: Any) -> int:
@@ -297,20 +290,10 @@ def _total(shapes: Any, types: Any) -> int:
 ROOT_AT = {"broadcast_": 2, "reduce_": 3, "gather_": 3, "scatter_": 3, "send": 2}
 
 
-class GlooCall(NamedTuple):
-    """A call: kind, bytes of a rank, and root or receiver (None where unknown)."""
-
-    kind: str
-    sent: int
-    root: int | None
-
-
-def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
-    """Yield the calls of gloo, the annotations ``gloo:…``.
-
-    The operators ``c10d::…`` beside them know roots and receivers. gloo works on collectives in threads of
-    its own, so a root is known where all calls of a kind have the same one; sends follow their operators.
-    """
+def gloo_calls(events: list[Any]) -> Iterator[tuple[str, int, int | None]]:
+    """Yield kind, bytes, and root or receiver (None if unknown) of the annotations ``gloo:…``."""
+    # The operators ``c10d::…`` beside them know roots and receivers. gloo works on collectives in threads of
+    # its own, so a root is known where all calls of a kind have the same one; sends follow their operators.
     roots: dict[str, list[tuple[float, int]]] = {}
     calls: list[tuple[float, str, int]] = []
     for event in events:
@@ -335,7 +318,7 @@ def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
     for _, kind, sent in sorted(calls):
         known = {root for _, root in roots.get(kind, [])}
         only = known.pop() if len(known) == 1 else None
-        yield GlooCall(kind, sent, next(receivers, None) if kind == "send" else only)
+        yield kind, sent, next(receivers, None) if kind == "send" else only
 
 
 def _bytes(args: dict[str, Any], kind: str) -> int:
@@ -352,17 +335,12 @@ def _bytes(args: dict[str, Any], kind: str) -> int:
     return whole(total, "tensors of less than 2^63 bytes")
 
 
-@registered("kineto")
-class Kineto(Format):
-    """A file per rank; the files of a run have the same name but for numbers, ``trace_0.json`` …
+class Kineto(Format, form="kineto"):
+    """A file per rank; the files of a run have the same name but for numbers, ``trace_0.json`` …"""
+    # Events ``record_param_comms`` name collective, sizes, group and ranks (NCCL). Where there are none but
+    # those of gloo, which name no group, a trace is read if all its calls are of one group.
+    # Source: ``torch/csrc/profiler/util.cpp`` of PyTorch (names of the fields), and traces of PyTorch 2.13.
 
-    Events ``record_param_comms`` name collective, sizes, group and ranks (NCCL). Where there are none but
-    those of gloo, which name no group, a trace is read if all its calls are of one group.
-
-    Source: ``torch/csrc/profiler/util.cpp`` of PyTorch (names of the fields), and traces of PyTorch 2.13.
-    """
-
-    holds = "pattern"
     suffixes = (".pt.trace.json",)
     summary = "traces of torch.profiler (Kineto, a file per rank): calls of torch.distributed"
 
@@ -407,8 +385,6 @@ def _files(source: Source) -> Iterator[tuple[str, bytes]]:
 
 
 class _Trace:
-    """The trace of one rank."""
-
     def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
         facts = content.get("distributedInfo")
@@ -423,10 +399,9 @@ class _Trace:
         with faults(name, where="distributedInfo: "):
             self.rank = whole(facts.get("rank"), "a rank", LARGEST_RANK)
             self.size = whole(facts.get("world_size"), "a number of ranks", LARGEST_RANK)
-            self.groups = _groups_of_trace(facts.get("pg_config"))
+            self.groups = _groups(facts.get("pg_config"))
 
     def add_to(self, calls: TorchCalls) -> None:
-        """Add the calls of this rank."""
         records = 0
         for number, event in enumerate(self.events):
             if isinstance(event, dict) and event.get("name") == "record_param_comms":
@@ -478,15 +453,14 @@ class _Trace:
                 what = f"calls of gloo without their groups, of which there are {len(groups)}"
                 raise UnsupportedError(f"{what}, expected one (the flight recorder names them)")
             (members,) = groups
-            for call in gloo:
-                if call.kind == "send":
-                    peer = whole(call.root, "a rank", len(members) - 1)
-                    calls.traffic.add(self.rank, members[peer], call.sent, 1)
-                elif call.kind == "scatter":  # receivers record no sizes
-                    if call.sent:
-                        calls.add_parts(self.rank, members, [call.sent] * len(members))
+            for kind, sent, root in gloo:
+                if kind == "send":
+                    calls.traffic.add(self.rank, members[whole(root, "a rank", len(members) - 1)], sent, 1)
+                elif kind == "scatter":  # receivers record no sizes
+                    if sent:
+                        calls.add_parts(self.rank, members, [sent] * len(members))
                 else:
-                    calls.add(self.rank, call.kind, members, call.sent, call.sent, root=call.root)
+                    calls.add(self.rank, kind, members, sent, sent, root=root)
 
 
 def rank_sizes(value: Any) -> list[int]:
@@ -496,14 +470,3 @@ def rank_sizes(value: Any) -> list[int]:
     words = value if isinstance(value, list) else str(value).strip("[]").split(",")
     texts = [str(word).strip() for word in words]
     return [] if "..." in texts else [whole(word, "a number of elements") for word in texts]
-
-
-def _groups_of_trace(config: Any) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of each group of ``pg_config``."""
-    groups = {}
-    for group in config if isinstance(config, list) else ():
-        if isinstance(group, dict) and "ranks" in group:
-            ranks = rank_list(group["ranks"])
-            if ranks:
-                groups[str(group.get("pg_name"))] = ranks
-    return groups

@@ -10,7 +10,7 @@ from io import BufferedReader
 from typing import Any, NamedTuple
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import TRACE, Format, Source, registered
+from hopbytes.formats.base import TRACE, Format, Source
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import (
     Collectives,
@@ -18,7 +18,6 @@ from hopbytes.formats.patterns.recorded import (
     check_complete,
     chosen_model,
     files_of_set,
-    left_out,
     number,
     rank,
 )
@@ -47,15 +46,13 @@ DUMPI_KINDS = {
 WORLD, ITSELF = b"MPI_COMM_WORLD", b"MPI_COMM_SELF"
 
 
-@registered("dumpi")
-class Dumpi(Format):
+class Dumpi(Format, form="dumpi"):
     """Only sends are counted, because receives repeat them; a persistent request counts when it is started.
 
     A text trace gives the sizes of predefined datatypes only, and the ranks of MPI_COMM_WORLD only. Messages
     with other datatypes or communicators are an error. Binary traces must be converted by ``dumpi2ascii``.
     """
 
-    holds = "pattern"
     signature = CALL
     summary = "SST DUMPI traces as text (dumpi2ascii), PREFIX-0000.txt and the files of the other ranks"
 
@@ -70,14 +67,11 @@ class Dumpi(Format):
             _Calls(name, own, traffic, collectives).read(stream)
         n = 1 + max([ranks - 1, *traffic.targets])
         check_complete(source.name, range(ranks), n)
-        collectives.expand_into(traffic, model, n)
-        notices = left_out(model, collectives.calls, collectives.volume)
+        notices = collectives.expand_into(traffic, model, n)
         return traffic.graph(source, "dumpi", n, notices=notices, collectives=model)
 
 
 class _Calls:
-    """Reads the calls of one rank."""
-
     def __init__(self, name: str, own: int, traffic: Traffic, collectives: Collectives) -> None:
         self.name, self.own, self.traffic, self.collectives = name, own, traffic, collectives
         self.arguments: dict[bytes, bytes] = {}
@@ -92,7 +86,7 @@ class _Calls:
             if match and match[2] == b"entering":
                 call, self.arguments = match[1], {}
             elif match and match[1] == call:
-                self._done(call.removeprefix(b"MPI_"), call)
+                self._done(call)
                 call = b""
             elif call and (argument := ARGUMENT.match(line.strip())):
                 self.arguments.setdefault(argument[2], argument[3].strip())
@@ -100,18 +94,18 @@ class _Calls:
             what = f"the file ends inside {call[:40].decode()}, expected a complete trace"
             raise FormatError(self.name, self.line_number, what)
 
-    def _done(self, short: bytes, call: bytes) -> None:
+    def _done(self, call: bytes) -> None:
+        short = call.removeprefix(b"MPI_")
         if SENDING.fullmatch(call):
             first = b"sendcount" in self.arguments
-            self._send(b"sendcount" if first else b"count", b"sendtype" if first else b"datatype")
+            self._add(*self._message(*((b"sendcount", b"sendtype") if first else (b"count", b"datatype"))))
         elif short.endswith(b"end_init"):
             self.persistent[self._text(b"request")] = self._message(b"count", b"datatype")
         elif short in (b"Start", b"Startall"):
             listed = self.arguments.get(b"request") or self.arguments.get(b"requests") or b""
             for request in re.findall(rb"\d+", listed):
                 if b"[" + request + b"]" in self.persistent:
-                    target, volume = self.persistent[b"[" + request + b"]"]
-                    self._add(target, volume)
+                    self._add(*self.persistent[b"[" + request + b"]"])
         elif short in DUMPI_KINDS and self._is_world():
             self._collective(DUMPI_KINDS[short])
 
@@ -122,9 +116,6 @@ class _Calls:
         volume = 0 if kind == "barrier" else self._volume(count, datatype)
         root = self._number(b"root") if b"root" in self.arguments else 0
         self.collectives.add(self.own, kind, volume, root)
-
-    def _send(self, count: bytes, datatype: bytes) -> None:
-        self._add(*self._message(count, datatype))
 
     def _message(self, count: bytes, datatype: bytes) -> tuple[int, int]:
         """Return the target (-1 for MPI_PROC_NULL) and the number of bytes."""
@@ -187,15 +178,12 @@ PLAIN: dict[bytes, tuple[str, int, int | None, int]] = {
 }  # fmt: skip
 
 
-@registered("simgrid")
-class Simgrid(Format):
-    """One file per rank, or one for all ranks; receives are not counted, because they repeat the sends.
+class Simgrid(Format, form="simgrid"):
+    """One file per rank, or one for all ranks; receives are not counted, because they repeat the sends."""
+    # Collectives are left out unless ``collectives=`` names a model. Traces do not name communicators, so all
+    # ranks are assumed to take part. An all-to-all with a count per rank gives the same messages in each
+    # model.
 
-    Collectives are left out unless ``collectives=`` names a model. Traces do not name communicators, so all
-    ranks are assumed to take part. An all-to-all with a count per rank gives the same messages in each model.
-    """
-
-    holds = "pattern"
     signature = FIRST
     suffixes = (".ti",)
     summary = "time-independent traces of SimGrid's SMPI (smpirun -trace-ti)"
@@ -211,8 +199,7 @@ class Simgrid(Format):
         n = max([trace.size - 1, *trace.seen, *trace.traffic.targets], default=-1) + 1
         trace.take_waiting(n)
         check_complete(source.name, trace.seen, n)
-        trace.collectives.expand_into(trace.traffic, model, n)
-        notices = left_out(model, trace.collectives.calls, trace.collectives.volume)
+        notices = trace.collectives.expand_into(trace.traffic, model, n)
         facts: dict[str, Any] = {"notices": notices, "collectives": model}
         if source.path:
             facts[TRACE] = os.path.abspath(source.path)
@@ -249,7 +236,6 @@ class _Trace:
         self.waiting: list[tuple[str, int, list[bytes]]] = []
 
     def take(self, name: str, line_number: int, fields: list[bytes]) -> None:
-        """Process one action."""
         self.name, self.line_number = name, line_number
         own, action, values = rank(name, line_number, fields[0]), fields[1].lower(), fields[2:]
         self.own, self.values = own, values
@@ -272,7 +258,6 @@ class _Trace:
         self.traffic.add(self.own, target, volume, 1)
 
     def _call(self, kind: str, volume: int, root: int = 0) -> None:
-        """Process the part of a rank in a collective."""
         self.collectives.add(self.own, kind, volume, root)
 
     def _blocks(self, volumes: list[int]) -> None:
@@ -308,7 +293,6 @@ class _Trace:
         self._call(kind, self._number(count_at) * self._size(type_at), root)
 
     def _lists(self, action: bytes) -> None:
-        """Process a collective with a count per rank."""
         n = self.size
         if action == b"alltoallv":
             size = self._size(2 + 2 * n)

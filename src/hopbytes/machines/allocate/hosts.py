@@ -122,10 +122,7 @@ def _some(
 
 
 def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] | None:
-    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files.
-
-    Hosts at one switch are its nodes in the order of the file. O(hosts + nodes).
-    """
+    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files."""
     import csv
 
     from hopbytes.machines.geometry import coordinates_of
@@ -159,7 +156,6 @@ def _counts(row: list[str]) -> bool:
 
 
 def _names(path: str, rows: list[tuple[int, list[str]]], columns: int) -> dict[str, int]:
-    """Return the names of hosts, and the line of each."""
     names: dict[str, int] = {}
     if not 0 < len(rows) <= MAX_HOSTS:
         raise FormatError(path, None, f"{len(rows)} hosts, expected 1 to {MAX_HOSTS}")

@@ -28,8 +28,6 @@ def launcher_placement(where: Allocation, n: int, order: str, use: SlotUse | Non
     a node to its packages.
 
     >>> import hopbytes as hb
-    >>> launcher_placement(hb.allocate("node:2 core:2"), 4, "cyclic").pe.tolist()
-    [0, 2, 1, 3]
     >>> launcher_placement(hb.allocate("node:2 package:2 core:2"), 8, "cyclic:package").pe.tolist()
     [0, 4, 2, 6, 1, 5, 3, 7]
     """

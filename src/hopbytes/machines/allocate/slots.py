@@ -18,10 +18,7 @@ CORES = (None, "core", "pu")
 
 
 def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool) -> tuple[str | None, int]:
-    """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
-
-    On such a machine a slot is a GPU unless the user requests another level.
-    """
+    """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs."""
     level = machine.gpu_level()
     if level is None:
         return per, size
@@ -152,7 +149,6 @@ def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
 
 
 def _notices(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
-    """Sentences about cores that are left over and slots that straddle units."""
     notices = []
     if used < len(cores):
         slot = f"{size} core{'s' * (size > 1)}" + (f" per {per}" if per else "")

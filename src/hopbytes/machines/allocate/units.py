@@ -42,13 +42,7 @@ def units_of(machine: Machine, name: str) -> Int64:
 
 
 def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()) -> Bool:
-    """bool[n_cores]: the cores that an exclusion takes away.
-
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> from hopbytes.machines.allocate.units import excluded
-    >>> excluded(parse_machine("node:2 l3:2 core:2"), "l3.core=0").astype(int).tolist()
-    [1, 0, 1, 0, 1, 0, 1, 0]
-    """
+    """bool[n_cores]: the cores that an exclusion takes away."""
     names, equals, numbers = text.partition("=")
     words = [word.strip() for word in names.split(".")]
     if not equals or len(words) > 2:
@@ -78,7 +72,6 @@ def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequ
 
 
 def _named_nodes(machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]) -> Bool:
-    """bool[n_cores]: the cores of nodes given by name."""
     nodes = int(machine.node_of_core()[-1]) + 1
     if not hosts and machine.network() is not None:
         hosts = [f"n{node}" for node in range(nodes)]
@@ -92,12 +85,7 @@ def _named_nodes(machine: Machine, text: str, names: str, option: str, hosts: Se
 
 
 def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()) -> Int64 | None:
-    """int64[n_cores]: relative capacity of every core, None when all are alike.
-
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> capacities(parse_machine("node:2:cap=[1,3] core:2"), ["node=0:5"]).tolist()
-    [5, 5, 3, 3]
-    """
+    """int64[n_cores]: relative capacity of every core, None when all are alike."""
     sizes = np.ones(machine.n_cores, np.int64)
     for number, level in enumerate(machine.levels):
         if level.capacity:
@@ -145,10 +133,7 @@ def _natural_outer(machine: Machine, name: str) -> Int64:
 
 
 def reserved(machine: Machine, allowed: Bool, text: str) -> Bool:
-    """bool[n_cores]: the first N allowed cores of every unit, for ``N/LEVEL`` (several with commas).
-
-    FormatError for other text, UnsupportedError for an unknown level.
-    """
+    """bool[n_cores]: the first N allowed cores of every unit, for ``N/LEVEL`` (several with commas)."""
     taken = np.zeros(machine.n_cores, np.bool_)
     for word in text.split(","):
         found = SHARE.fullmatch(word.strip())

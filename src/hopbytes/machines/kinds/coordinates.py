@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 
-from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
 from hopbytes.machines.kinds.torus import Torus
@@ -40,40 +39,25 @@ class HostsByCoordinates(AttachedHosts):
     def parse(cls, text: str) -> AttachedHosts:
         spec = file_spec("coordinates", text, KEYS)
         found = read_coordinates(spec.path)
-        dims = spec.options.get("dims") or joined(found.dims)
+        places = np.array(list(found.values()), np.int64)
+        least = joined(1 + places.max(axis=0))
+        dims = spec.options.get("dims", least)
         words = [f"{key}={spec.options[key]}" for key in ("wrap", "bw") if key in spec.options]
-        places = np.array(found.places, np.int64)
         sizes = Torus.parse(dims).sizes
         if len(sizes) != places.shape[1] or np.any(places.max(axis=0) >= sizes):
-            what = f"coordinates below {joined(found.dims)}, expected below dims={dims}"
-            raise FormatError(spec.path, None, what)
-        keys = [(place, natural_key(host)) for place, host in zip(found.places, found.hosts, strict=True)]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        router = np.ravel_multi_index(tuple(places[order].T), sizes)
+            raise FormatError(spec.path, None, f"coordinates below {least}, expected below dims={dims}")
+        hosts = tuple(sorted(found, key=lambda host: (found[host], natural_key(host))))
+        router = np.ravel_multi_index(tuple(np.array([found[host] for host in hosts]).T), sizes)
         count = int(np.bincount(router).max())
         torus = Torus.parse(":".join([dims, *([f"nodes={count}"] if count > 1 else []), *words]))
         rank = np.arange(len(router)) - np.searchsorted(router, router)  # router numbers ascend
         endpoints = tuple((router * count + rank).tolist())
-        hosts = tuple(found.hosts[node] for node in order)
         machine = AttachedHosts(spec.text("coordinates"), torus, hosts, endpoints, (), spec.per_hop)
         return machine.kept(spec.options.get("hosts"))
 
 
-@frozen
-class Coordinates:
-    """Where nodes are."""
-
-    hosts: tuple[str, ...]  # in the order of the file
-    places: tuple[tuple[int, ...], ...]  # one coordinate per dimension, >= 0; several nodes may share a place
-
-    @property
-    def dims(self) -> tuple[int, ...]:
-        """Sizes: one more than the largest coordinate of each dimension."""
-        return tuple(1 + max(axis) for axis in zip(*self.places, strict=True))
-
-
-def read_coordinates(path: str) -> Coordinates:
-    """Read a table of nodes and coordinates: a name (or number) and integers per line.
+def read_coordinates(path: str) -> dict[str, tuple[int, ...]]:
+    """Read a table of nodes and coordinates >= 0: a name (or number) and integers per line.
 
     Rows may repeat a node at its place (boxfish has one per code region); it counts once. O(bytes).
     """
@@ -99,7 +83,7 @@ def read_coordinates(path: str) -> Coordinates:
         _add_row(path, number, words, skip, width, bool(fields), rows)
     if not rows:
         raise FormatError(path, None, "no row, expected a node and its coordinates per line")
-    return Coordinates(tuple(rows), tuple(rows.values()))
+    return rows
 
 
 def _boxfish_columns(path: str, number: int, fields: list[str]) -> tuple[int, int]:

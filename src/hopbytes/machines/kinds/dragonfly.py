@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -24,16 +23,9 @@ from hopbytes.machines.network import (
     spread_routes,
 )
 from hopbytes.machines.network_machine import Count, NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    bandwidths_of,
-    changed_fields,
-    network_fields,
-    number_of,
-    sizes_of,
-)
-from hopbytes.machines.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, shortest
+from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.util.computed_once import computed_once
 
 #: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
 ARRANGEMENTS = ("absolute", "palmtree")
@@ -45,10 +37,7 @@ KEYS = {
 
 
 class GroupedSwitches(NetworkMachine):
-    """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+.
-
-    Subclasses are frozen dataclasses that have these fields beside those of a NetworkMachine.
-    """
+    """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+."""
 
     __slots__ = ()
     kind: ClassVar[str]
@@ -94,13 +83,11 @@ class GroupedSwitches(NetworkMachine):
         return np.split(nodes, cuts)
 
     def _check_links(self) -> None:
-        """Resolve the number of ports, and check the fields, for ``__post_init__``."""
         object.__setattr__(self, "ports", self.ports or self.fewest_ports)
         if self.ports < self.fewest_ports:
-            raise bad(
-                f"{self.kind}: {self.linked_switches} {self.linked} with {self.ports} global links each do "
-                f"not reach {self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
-            )
+            what = f"{self.linked_switches} {self.linked} with {self.ports} global links each do not reach"
+            wanted = f"{self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
+            raise bad(f"{self.kind}: {what} {wanted}")
         if self.arrangement not in ARRANGEMENTS:
             what = f"links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}"
             raise bad(f"{self.kind}: {what}")
@@ -110,11 +97,19 @@ class GroupedSwitches(NetworkMachine):
         check_nodes(self)
 
     def _link_fields(self) -> str:
-        """Fields of the spec about links that differ from their defaults."""
         return changed_fields(
             ("global", self.ports, self.fewest_ports), ("links", self.arrangement, ARRANGEMENTS[0]),
-            ("route", self.rule, self.rules[0]),
-        ) + bandwidth_field(self.bandwidth)  # fmt: skip
+            ("route", self.rule, self.rules[0]), ("bw", shortest(self.bandwidth), "1"),
+        )  # fmt: skip
+
+
+def spec_of_links(
+    spec: NetworkSpec, sorts: str
+) -> tuple[int, str, str, tuple[int, int, int], int | None]:
+    """Read what the specs of both kinds have: ports, arrangement, rule, bandwidths, distance per hop."""
+    of_nodes, local, outside = spec.bandwidth(3, f"one number or three: {sorts}")
+    ports, links = spec.number("global", 0, most=2**20), spec.word("links", "absolute")
+    return ports, links, spec.word("route", "minimal"), (of_nodes, local, outside), spec.per_hop
 
 
 @machines.register("dragonfly")
@@ -157,15 +152,9 @@ class Dragonfly(GroupedSwitches):
 
     @classmethod
     def parse(cls, text: str) -> Dragonfly:
-        head, found, per_hop = network_fields("dragonfly", text, KEYS)
-        sizes = sizes_of("dragonfly", head)
-        if len(sizes) != 3:
-            raise bad(f"dragonfly: {shorten(head)}, expected GROUPSxROUTERSxNODES like 9x4x2")
-        ports = number_of("dragonfly", "global", found["global"], most=2**20) if "global" in found else 0
-        expected = "one number or three: nodes, local, global"
-        of_nodes, local, outside = bandwidths_of("dragonfly", found.get("bw", "1"), 3, expected)
-        links, rule = found.get("links", "absolute"), found.get("route", "minimal")
-        return cls(*sizes, ports, links, rule, (of_nodes, local, outside), per_hop)
+        spec = NetworkSpec(cls.kind, text, KEYS)
+        groups, routers, nodes = spec.sizes("GROUPSxROUTERSxNODES like 9x4x2")
+        return cls(groups, routers, nodes, *spec_of_links(spec, "nodes, local, global"))
 
     @property
     def switches(self) -> int:
@@ -182,59 +171,53 @@ class Dragonfly(GroupedSwitches):
         tiers = (Level("group", 5 * self.hop_distance), Level("router", 3 * self.hop_distance))
         return tiers, (self.n_groups, self.routers, self.nodes)
 
+    @computed_once(16)
     def network(self) -> Network:
-        sizes = (self.n_groups, self.routers, self.nodes, self.ports)
-        return _network(sizes, self.arrangement, self.rule, self.bandwidth)
+        groups, routers, nodes, ports = self.n_groups, self.routers, self.nodes, self.ports
+        total = groups * routers
+        first_local = 2 * total * nodes
+        first_global = first_local + total * (routers - 1)
+        capacity = np.zeros(first_global + total * ports, np.int64)
+        capacity[:first_local], capacity[first_local:first_global] = self.bandwidth[:2]
+        peers, backs = peers_of_ports(groups, routers * ports, self.arrangement)
+        capacity[first_global:] = np.where(backs.reshape(-1) >= 0, self.bandwidth[2], 0)
 
+        def name_router(router: int) -> str:
+            return f"r{router // routers}.{router % routers}"
 
-@lru_cache(maxsize=16)
-def _network(
-    sizes: tuple[int, int, int, int], arrangement: str, rule: str, bandwidth: tuple[int, int, int]
-) -> Network:
-    groups, routers, nodes, ports = sizes
-    total = groups * routers
-    first_local = 2 * total * nodes
-    first_global = first_local + total * (routers - 1)
-    capacity = np.zeros(first_global + total * ports, np.int64)
-    capacity[:first_local], capacity[first_local:first_global] = bandwidth[:2]
-    peers, backs = peers_of_ports(groups, routers * ports, arrangement)
-    capacity[first_global:] = np.where(backs.reshape(-1) >= 0, bandwidth[2], 0)
+        def name_link(link: int) -> str:
+            if link < first_local:
+                return name_link_of_node(link, nodes, name_router)
+            if link < first_global:
+                router, port = divmod(link - first_local, routers - 1)
+                own = router % routers
+                return f"{name_router(router)} -> {name_router(router - own + port + (port >= own))}"
+            group, port = divmod(link - first_global, routers * ports)
+            far = name_router(int(peers[group, port]) * routers + int(backs[group, port]) // ports)
+            copy = port // (groups - 1)
+            near = name_router(group * routers + port // ports)
+            return f"{near} -> {far} (global" + (f" #{copy})" if copy else ")")
 
-    def name_router(router: int) -> str:
-        return f"r{router // routers}.{router % routers}"
-
-    def name_link(link: int) -> str:
-        if link < first_local:
-            return name_link_of_node(link, nodes, name_router)
-        if link < first_global:
-            router, port = divmod(link - first_local, routers - 1)
+        def wiring() -> Wiring:
+            out, back, at = from_nodes(total * nodes, nodes)
+            router, port = np.divmod(np.arange(total * (routers - 1)), max(1, routers - 1))
             own = router % routers
-            return f"{name_router(router)} -> {name_router(router - own + port + (port >= own))}"
-        group, port = divmod(link - first_global, routers * ports)
-        far = name_router(int(peers[group, port]) * routers + int(backs[group, port]) // ports)
-        copy = port // (groups - 1)
-        near = name_router(group * routers + port // ports)
-        return f"{near} -> {far} (global" + (f" #{copy})" if copy else ")")
+            near = router - own + port + (port >= own)
+            leaving = np.repeat(np.arange(total), ports)
+            far = (peers * routers + np.maximum(backs, 0) // ports).reshape(-1)
+            first = total * nodes  # vertex of the first router
+            tail = np.concatenate([out, first + router, first + leaving])
+            head = np.concatenate([back, first + near, first + far])
+            return Wiring(tail, head, at, first + total)
 
-    def wiring() -> Wiring:
-        out, back, at = from_nodes(total * nodes, nodes)
-        router, port = np.divmod(np.arange(total * (routers - 1)), max(1, routers - 1))
-        own = router % routers
-        near = router - own + port + (port >= own)
-        leaving = np.repeat(np.arange(total), ports)
-        far = (peers * routers + np.maximum(backs, 0) // ports).reshape(-1)
-        first = total * nodes  # vertex of the first router
-        tail = np.concatenate([out, first + router, first + leaving])
-        head = np.concatenate([back, first + near, first + far])
-        return Wiring(tail, head, at, first + total)
-
-    numbers = [groups, routers, nodes, ports, ARRANGEMENTS.index(arrangement), RULES.index(rule)]
-    split = rule == "spread" or (rule == "valiant" and groups > 2)
-    return Network(
-        RouteForm("dragonfly", np.array(numbers, np.int64), split=split), total * nodes, total, capacity,
-        "as given", name_link, name_node, wiring, shortest=rule != "valiant",
-        geometry=lambda: geometry_of_groups(groups, routers, nodes),
-    )
+        choices = ARRANGEMENTS.index(self.arrangement), RULES.index(self.rule)
+        split = self.rule == "spread" or (self.rule == "valiant" and groups > 2)
+        numbers = np.array([groups, routers, nodes, ports, *choices], np.int64)
+        return Network(
+            RouteForm("dragonfly", numbers, split=split), total * nodes, total, capacity,
+            name_link, name_node, wiring, shortest=self.rule != "valiant",
+            geometry=lambda: geometry_of_groups(groups, routers, nodes),
+        )
 
 
 def geometry_of_groups(groups: int, switches: int, nodes: int) -> Geometry:
@@ -299,27 +282,15 @@ class DragonflyPlus(GroupedSwitches):
         switches = self.n_groups * (self.leaves + self.spines)
         links = self.n_groups * self.spines * (2 * self.leaves + self.ports)
         if (switches + self.n_nodes) * self.n_nodes + links > MAX_TABLE:
-            raise bad(
-                f"dragonfly+: {switches} switches for {self.n_nodes} nodes, expected tables of at most "
-                f"{MAX_TABLE} entries"
-            )
+            what = f"dragonfly+: {switches} switches for {self.n_nodes} nodes"
+            raise bad(f"{what}, expected tables of at most {MAX_TABLE} entries")
 
     @classmethod
     def parse(cls, text: str) -> DragonflyPlus:
-        head, found, per_hop = network_fields("dragonfly+", text, PLUS_KEYS)
-        sizes = sizes_of("dragonfly+", head)
-        if len(sizes) != 3:
-            raise bad(f"dragonfly+: {shorten(head)}, expected GROUPSxLEAVESxNODES like 4x8x16")
-        spines, ports = (
-            number_of("dragonfly+", key, found[key], most=2**20) if key in found else 0
-            for key in ("spines", "global")
-        )
-        expected = "one number or three: nodes, leaf to spine, global"
-        of_nodes, local, outside = bandwidths_of("dragonfly+", found.get("bw", "1"), 3, expected)
-        return cls(
-            *sizes, spines, ports, found.get("links", "absolute"), found.get("route", "minimal"),
-            (of_nodes, local, outside), per_hop,
-        )
+        spec = NetworkSpec(cls.kind, text, PLUS_KEYS)
+        groups, leaves, nodes = spec.sizes("GROUPSxLEAVESxNODES like 4x8x16")
+        spines = spec.number("spines", 0, most=2**20)
+        return cls(groups, leaves, nodes, spines, *spec_of_links(spec, "nodes, leaf to spine, global"))
 
     @property
     def switches(self) -> int:
@@ -337,62 +308,59 @@ class DragonflyPlus(GroupedSwitches):
         tiers = (Level("group", 5 * self.hop_distance), Level("leaf", 4 * self.hop_distance))
         return tiers, (self.n_groups, self.leaves, self.nodes)
 
+    @computed_once(16)
     def network(self) -> Network:
-        sizes = (self.n_groups, self.leaves, self.spines, self.nodes, self.ports)
-        return _plus_network(sizes, self.arrangement, self.rule, self.bandwidth)
+        sizes = groups, leaves, spines, nodes, ports = (
+            self.n_groups, self.leaves, self.spines, self.nodes, self.ports,
+        )  # fmt: skip
+        total, first_leaf = groups * leaves * nodes, groups * leaves * nodes
+        first_spine = first_leaf + groups * leaves
+        vertices = first_spine + groups * spines
+        leaf, spine = np.divmod(np.arange(groups * leaves * spines), spines)
+        spine = spine + leaf // leaves * spines
+        node = np.arange(total)
+        # Links are numbered: up and down of each cable of a node, then of a leaf; then links between spines.
+        below = np.concatenate([node, first_leaf + leaf])
+        above = np.concatenate([first_leaf + node // nodes, first_spine + spine])
+        peers, backs = peers_of_ports(groups, spines * ports, self.arrangement)
+        group, port = np.nonzero(backs >= 0)
+        far = peers[group, port] * spines + backs[group, port] // ports
+        leaving = first_spine + group * spines + port // ports
+        tail = np.concatenate([np.column_stack([below, above]).reshape(-1), leaving])
+        head = np.concatenate([np.column_stack([above, below]).reshape(-1), first_spine + far])
+        head = head.astype(np.int32)
+        widths = np.repeat(np.array(self.bandwidth, np.int64), [2 * total, 2 * len(leaf), len(group)])
+        if self.rule == "spread":
+            rows = np.maximum(np.arange(vertices) - total, -1).astype(np.int32)
+            form = spread_routes(tail.astype(np.int32), head, rows, total)
+        else:
+            first = np.concatenate([-2 - 2 * node, np.arange(vertices - total)]).astype(np.int32)
+            table = _plus_forward(sizes, peers, backs).reshape(-1)
+            numbers = np.array([total, vertices, len(tail)], np.int64)
+            form = RouteForm("forwarding", numbers, table, first, head)
 
+        def name_vertex(vertex: int) -> str:
+            if vertex < total:
+                return name_node(vertex)
+            of_spine = vertex >= first_spine
+            first, per = (first_spine, spines) if of_spine else (first_leaf, leaves)
+            group, rank = divmod(vertex - first, per)
+            return f"{'s' if of_spine else 'l'}{group}.{rank}"
 
-@lru_cache(maxsize=16)
-def _plus_network(
-    sizes: tuple[int, int, int, int, int], arrangement: str, rule: str, bandwidth: tuple[int, int, int]
-) -> Network:
-    groups, leaves, spines, nodes, ports = sizes
-    total, first_leaf = groups * leaves * nodes, groups * leaves * nodes
-    first_spine = first_leaf + groups * leaves
-    vertices = first_spine + groups * spines
-    leaf, spine = np.arange(groups * leaves * spines) // spines, np.arange(groups * leaves * spines) % spines
-    spine = spine + leaf // leaves * spines
-    node = np.arange(total)
-    # Links are numbered: up and down of each cable of a node, then of a leaf; then links between spines.
-    below = np.concatenate([node, first_leaf + leaf])
-    above = np.concatenate([first_leaf + node // nodes, first_spine + spine])
-    peers, backs = peers_of_ports(groups, spines * ports, arrangement)
-    group, port = np.nonzero(backs >= 0)
-    far = peers[group, port] * spines + backs[group, port] // ports
-    leaving = first_spine + group * spines + port // ports
-    tail = np.concatenate([np.column_stack([below, above]).reshape(-1), leaving])
-    head = np.concatenate([np.column_stack([above, below]).reshape(-1), first_spine + far]).astype(np.int32)
-    widths = np.repeat(np.array(bandwidth, np.int64), [2 * total, 2 * len(leaf), len(group)])
-    if rule == "spread":
-        rows = np.maximum(np.arange(vertices) - total, -1).astype(np.int32)
-        form = spread_routes(tail.astype(np.int32), head, rows, total)
-    else:
-        first = np.concatenate([-2 - 2 * node, np.arange(vertices - total)]).astype(np.int32)
-        table = _plus_forward(sizes, peers, backs).reshape(-1)
-        form = RouteForm("forwarding", np.array([total, vertices, len(tail)], np.int64), table, first, head)
+        copies = np.zeros(len(tail), np.int64)
+        copies[-len(group) or len(tail) :] = port // (groups - 1) if groups > 1 else 0
 
-    def name_vertex(vertex: int) -> str:
-        if vertex < total:
-            return name_node(vertex)
-        of_spine = vertex >= first_spine
-        first, per = (first_spine, spines) if of_spine else (first_leaf, leaves)
-        group, rank = divmod(vertex - first, per)
-        return f"{'s' if of_spine else 'l'}{group}.{rank}"
+        def name_link(link: int) -> str:
+            copy = f" #{copies[link]}" if copies[link] else ""
+            return f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}{copy}"
 
-    copies = np.zeros(len(tail), np.int64)
-    copies[-len(group) or len(tail) :] = port // (groups - 1) if groups > 1 else 0
+        def wiring() -> Wiring:
+            return Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(total), vertices)
 
-    def name_link(link: int) -> str:
-        copy = f" #{copies[link]}" if copies[link] else ""
-        return f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}{copy}"
-
-    def wiring() -> Wiring:
-        return Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(total), vertices)
-
-    return Network(
-        form, total, vertices - total, widths, "as given", name_link, name_node, wiring,
-        geometry=lambda: geometry_of_groups(groups, leaves, nodes),
-    )
+        return Network(
+            form, total, vertices - total, widths, name_link, name_node, wiring,
+            geometry=lambda: geometry_of_groups(groups, leaves, nodes),
+        )
 
 
 def _plus_forward(sizes: tuple[int, int, int, int, int], peers: Int64, backs: Int64) -> Int32:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
@@ -13,16 +12,9 @@ from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
 from hopbytes.machines.network_machine import Count, NetworkHierarchy, check_nodes, children_of
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, bad, shorten
+from hopbytes.util.computed_once import computed_once
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
 RULES = ("dmodk", "smodk", "spread")
@@ -64,10 +56,8 @@ class FatTree(NetworkHierarchy):
         object.__setattr__(self, "bandwidth", self.bandwidth or (1,) * levels)
         object.__setattr__(self, "nodes", self.nodes or self.places)
         if not levels == len(self.above) == len(self.cables) == len(self.bandwidth):
-            raise bad(
-                f"fattree: {levels} levels, up for {len(self.above)}, cables for {len(self.cables)}, "
-                f"bw for {len(self.bandwidth)}, expected one of each per level"
-            )
+            what = f"up for {len(self.above)}, cables for {len(self.cables)}, bw for {len(self.bandwidth)}"
+            raise bad(f"fattree: {levels} levels, {what}, expected one of each per level")
         if self.rule not in RULES:
             raise bad(f"fattree: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
         if not 1 <= self.nodes <= self.places <= MAX_CORES:
@@ -84,15 +74,12 @@ class FatTree(NetworkHierarchy):
 
         Without ``up`` as many ports lead up as down below the top (full bisection).
         """
-        head, found, per_hop = network_fields("fattree", text, KEYS)
-        below = sizes_of("fattree", head)
-        words = {key: found[key].split("x") if key in found else [] for key in ("up", "cables", "bw")}
-        lists = {key: tuple(number_of("fattree", key, word) for word in own) for key, own in words.items()}
-        if len(lists["bw"]) == 1:
-            lists["bw"] *= len(below)
-        nodes = number_of("fattree", "nodes", found["nodes"]) if "nodes" in found else 0
-        rule = found.get("route", "dmodk")
-        return cls(below, lists["up"], lists["cables"], nodes, rule, lists["bw"], per_hop)
+        spec = NetworkSpec("fattree", text, KEYS)
+        below, bandwidth = spec.sizes(), spec.numbers("bw")
+        if len(bandwidth) == 1:
+            bandwidth *= len(below)
+        up, cables, nodes = spec.numbers("up"), spec.numbers("cables"), spec.number("nodes", 0)
+        return cls(below, up, cables, nodes, spec.word("route", "dmodk"), bandwidth, spec.per_hop)
 
     @property
     def places(self) -> int:
@@ -104,7 +91,6 @@ class FatTree(NetworkHierarchy):
         return self.nodes
 
     def cables_per_level(self) -> list[int]:
-        """Cables between each level and the one above, in the whole tree."""
         counts, leaves, width = [], 1, 1
         for below, above, cables in zip(self.below, self.above, self.cables, strict=True):
             counts.append(self.places // leaves * width * above * cables)
@@ -112,12 +98,12 @@ class FatTree(NetworkHierarchy):
         return counts
 
     def network_spec(self) -> str:
-        text = f"fattree:{joined(self.below)}" + changed_fields(
+        return f"fattree:{joined(self.below)}" + changed_fields(
             ("up", joined(self.above), joined((1, *self.below[:-1]))),
             ("cables", joined(self.cables), joined("1" * len(self.cables))),
             ("nodes", self.nodes, self.places), ("route", self.rule, "dmodk"),
+            ("bw", shortest(self.bandwidth), "1"),
         )  # fmt: skip
-        return text + bandwidth_field(self.bandwidth)
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         tiers, counts, units = [], [], 1
@@ -136,65 +122,59 @@ class FatTree(NetworkHierarchy):
     def distance(self) -> TreeDistance:
         return self.topology.distance()
 
+    @computed_once(16)
     def network(self) -> Network:
-        return _network(self.below, self.above, self.cables, self.nodes, self.rule, self.bandwidth)
-
-
-@lru_cache(maxsize=16)
-def _network(
-    below: tuple[int, ...], above: tuple[int, ...], cables: tuple[int, ...], nodes: int, rule: str,
-    bandwidth: tuple[int, ...],
-) -> Network:
-    levels = range(len(below))
-    # Nodes below a switch of each level, and switches of each level that have the same nodes below them.
-    leaves = [math.prod(below[:level]) for level in range(len(below) + 1)]
-    width = [math.prod(above[:level]) for level in range(len(below) + 1)]
-    ports = [above[level] * cables[level] for level in levels]
-    # Cables are numbered level by level; each consists of an up and a down link.
-    counts = [leaves[-1] // leaves[level] * width[level] * ports[level] for level in levels]
-    first = np.cumsum([0, *counts])
-    capacity = np.zeros(2 * int(first[-1]), np.int64)  # 0 if no node is below the lower end of the cable
-    for level in levels:
-        present = -(-nodes // leaves[level]) * width[level] * ports[level]
-        capacity[2 * first[level] : 2 * (first[level] + present)] = bandwidth[level]
-    switches = sum(-(-nodes // leaves[i]) * width[i] for i in range(1, len(leaves)))
-
-    def name_switch(level: int, group: int, column: int) -> str:
-        if level == 0:
-            return name_node(group)
-        return f"leaf{group}" if level == 1 and width[1] == 1 else f"s{level}.{group}.{column}"
-
-    def name_link(link: int) -> str:
-        """Return the names of both ends of a link, followed by the index of the cable among parallel ones."""
-        cable, down = divmod(link, 2)
-        level = int(np.searchsorted(first, cable, side="right")) - 1
-        rest, copy = divmod(cable - int(first[level]), cables[level])
-        lower, parent = divmod(rest, above[level])
-        group, column = divmod(lower, width[level])
-        low = name_switch(level, group, column)
-        high = name_switch(level + 1, group // below[level], column + width[level] * parent)
-        ends = (high, low) if down else (low, high)
-        return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if cables[level] > 1 else "")
-
-    def wiring() -> Wiring:
-        begin = np.cumsum([0] + [leaves[-1] // leaves[i] * width[i] for i in range(len(leaves))])
-        ends = []
+        below, above, cables, nodes = self.below, self.above, self.cables, self.nodes
+        levels = range(len(below))
+        # Nodes below a switch of each level, and switches of each level that have the same nodes below them.
+        leaves = [math.prod(below[:level]) for level in range(len(below) + 1)]
+        width = [math.prod(above[:level]) for level in range(len(below) + 1)]
+        ports = [above[level] * cables[level] for level in levels]
+        # Cables are numbered level by level; each consists of an up and a down link.
+        counts = [leaves[-1] // leaves[level] * width[level] * ports[level] for level in levels]
+        first = np.cumsum([0, *counts])
+        capacity = np.zeros(2 * int(first[-1]), np.int64)  # 0 if no node is below the lower end of the cable
         for level in levels:
-            lower, parent = np.divmod(np.arange(counts[level], dtype=np.int64) // cables[level], above[level])
-            group, column = np.divmod(lower, width[level])
-            upper = group // below[level] * width[level + 1] + column + width[level] * parent
-            ends.append(np.stack([begin[level] + lower, begin[level + 1] + upper], axis=1))
-        up = np.concatenate(ends)
-        return Wiring(up.reshape(-1), up[:, ::-1].reshape(-1), np.arange(nodes), int(begin[-1]))
+            present = -(-nodes // leaves[level]) * width[level] * ports[level]
+            capacity[2 * first[level] : 2 * (first[level] + present)] = self.bandwidth[level]
+        switches = sum(-(-nodes // leaves[i]) * width[i] for i in range(1, len(leaves)))
 
-    def geometry() -> Geometry:
-        leaf = np.arange(nodes, dtype=np.int64) // below[0]
-        if len(below) < 3:
-            return Geometry(("switch",), leaf[None, :])
-        return Geometry(("group", "switch"), np.stack(np.divmod(leaf, below[1])))
+        def name_switch(level: int, group: int, column: int) -> str:
+            if level == 0:
+                return name_node(group)
+            return f"leaf{group}" if level == 1 and width[1] == 1 else f"s{level}.{group}.{column}"
 
-    numbers = [len(below), leaves[-1], RULES.index(rule), *below, *above, *cables]
-    form = RouteForm("fat_tree", np.array(numbers, np.int64), split=rule == "spread")
-    return Network(
-        form, nodes, switches, capacity, "as given", name_link, name_node, wiring, geometry=geometry
-    )
+        def name_link(link: int) -> str:
+            cable, down = divmod(link, 2)
+            level = int(np.searchsorted(first, cable, side="right")) - 1
+            rest, copy = divmod(cable - int(first[level]), cables[level])
+            lower, parent = divmod(rest, above[level])
+            group, column = divmod(lower, width[level])
+            low = name_switch(level, group, column)
+            high = name_switch(level + 1, group // below[level], column + width[level] * parent)
+            ends = (high, low) if down else (low, high)
+            return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if cables[level] > 1 else "")
+
+        def wiring() -> Wiring:
+            begin = np.cumsum([0] + [leaves[-1] // leaves[i] * width[i] for i in range(len(leaves))])
+            ends = []
+            for level in levels:
+                cable = np.arange(counts[level], dtype=np.int64)
+                lower, parent = np.divmod(cable // cables[level], above[level])
+                group, column = np.divmod(lower, width[level])
+                upper = group // below[level] * width[level + 1] + column + width[level] * parent
+                ends.append(np.stack([begin[level] + lower, begin[level + 1] + upper], axis=1))
+            up = np.concatenate(ends)
+            return Wiring(up.reshape(-1), up[:, ::-1].reshape(-1), np.arange(nodes), int(begin[-1]))
+
+        def geometry() -> Geometry:
+            leaf = np.arange(nodes, dtype=np.int64) // below[0]
+            if len(below) < 3:
+                return Geometry(("switch",), leaf[None, :])
+            return Geometry(("group", "switch"), np.stack(np.divmod(leaf, below[1])))
+
+        numbers = [len(below), leaves[-1], RULES.index(self.rule), *below, *above, *cables]
+        form = RouteForm("fat_tree", np.array(numbers, np.int64), split=self.rule == "spread")
+        return Network(
+            form, nodes, switches, capacity, name_link, name_node, wiring, geometry=geometry
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree, Part, node_tree
+from hopbytes.machines.node.hardware_kinds import ACCELERATORS, DISPLAY_MAKERS, MAKERS, VENDORS
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
 from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.documents import Element, read_xml
-from hopbytes.text.lines import natural_key
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.
@@ -26,11 +26,6 @@ OPENFABRICS = ("3", "32", "48")
 RUNTIMES = {"cuda": "nvidia", "nvml": "nvidia", "rsmi": "amd", "ze": "intel", "opencl": ""}
 #: ``opencl0d1`` is device 1 of platform 0, ``ze0.1`` part 1 (a tile) of device 0.
 DEVICE = re.compile(r"(cuda|rsmi|nvml|ze|opencl)([0-9]{1,4})(?:d([0-9]{1,4})|\.([0-9]{1,4}))?", re.ASCII)
-#: PCI classes of accelerators (3-D controller, display of other kind, processing accelerator) and, for
-#: machines whose hwloc knew no runtime, makers whose display adapters compute.
-ACCELERATORS = ("0302", "0380", "1200")
-DISPLAY_MAKERS = ("nvidia", "amd")
-VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 PCI_TYPE = re.compile(r"([0-9a-f]{4})(?:\s*\[([0-9a-f]{4}):)?", re.ASCII | re.IGNORECASE)
 #: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
 KINDS = {
@@ -176,17 +171,14 @@ class _Objects:
         return int(text) if text.isdecimal() and len(text) < 10 else default
 
     def cpuset(self, element: Element, name: str) -> set[int] | None:
-        """PUs of a set among those seen so far or to come; None when the file does not say."""
         text = element.attributes.get(name)
         return None if text is None else parse_cpuset(text, self.where, element.line)
 
     def barred(self, machine: Element) -> int:
-        """How many memory nodes may not be used."""
         allowed = self.cpuset(machine, "allowed_nodeset")
         return 0 if allowed is None else sum(number not in allowed for number in self.memory if number >= 0)
 
     def usable(self, machine: Element) -> set[int]:
-        """PUs that exist, are online and may be used."""
         usable = set(self.pus)
         for name in ("cpuset", "online_cpuset", "allowed_cpuset"):
             members = self.cpuset(machine, name)
@@ -203,6 +195,9 @@ class _Number(NamedTuple):
     device: int
     part: int = -1
     platform: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.device}.{self.part}" if self.part >= 0 else f"{self.device}"
 
 
 @dataclass
@@ -257,7 +252,10 @@ def find_gpus(
         stack.extend((child, here, device, inside) for child in reversed(list(element.named("object"))))
     found, notices = _counted(devices)
     ties = _ties(top)
-    nearest = adapters_of([gpu.device.path for gpu in found], adapters)
+    # An adapter is nearer the more objects contain it and the GPU: a PCI switch, a root complex, a package.
+    paths = [gpu.device.path for gpu in found]
+    shared = [{name: -_shared(path, own) for name, own in adapters.items() if path} for path in paths]
+    nearest = nearest_adapters(shared, adapters)
     shown = _shown(found)
     plain = len(set(shown)) == len(shown) and all(text.isdecimal() for text in shown)
     gpus = []
@@ -265,33 +263,13 @@ def find_gpus(
         near = tuple(sorted(_nearest(gpu, packages, ties, len(usable))))
         index = int(shown[position]) if plain else position
         number = "" if shown[position] == str(index) else shown[position]
-        gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, number))
+        name = f"{gpu.runtime}{gpu.number}" if gpu.runtime else gpu.device.bus
+        gpus.append(Gpu(index, name, near, adapter, gpu.device.maker, number))
     return tuple(gpus), notices
 
 
-def adapters_of(paths: Sequence[Path], adapters: Mapping[str, Path]) -> list[NearAdapter | None]:
-    """Return the adapter of each GPU, given the objects that contain either; None where one is unknown.
-
-    An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
-    complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
-
-    >>> two = {"mlx5_0": (1, 2), "mlx5_1": (1, 3)}
-    >>> [near.name for near in adapters_of([(1, 3, 4), (1, 2, 5), (1, 6), (1, 7)], two) if near]
-    ['mlx5_1', 'mlx5_0', 'mlx5_0', 'mlx5_1']
-    """
-    names = sorted(adapters, key=natural_key)
-    taken = [0] * len(names)
-    found: list[NearAdapter | None] = []
-    for path in paths:
-        pairs = [zip(path, adapters[name], strict=False) for name in names]
-        shared = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], own)) for own in pairs]
-        best = min(range(len(names)), key=lambda i: (-shared[i], taken[i], i), default=None)
-        if best is None or not path:
-            found.append(None)
-            continue
-        taken[best] += 1
-        found.append(NearAdapter(names[best], best, len(names)))
-    return found
+def _shared(path: Path, other: Path) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
 
 
 def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
@@ -378,11 +356,6 @@ def _computes(device: _Device, named: list[_Device]) -> bool:
     return device not in named and (device.kind in ACCELERATORS or shows)
 
 
-def _name(gpu: _Found) -> str:
-    part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
-    return f"{gpu.runtime}{gpu.number.device}{part}" if gpu.runtime else gpu.device.bus
-
-
 def _shown(found: list[_Found]) -> list[str]:
     """Return what the variable of its maker takes for each GPU.
 
@@ -391,8 +364,7 @@ def _shown(found: list[_Found]) -> list[str]:
     shown: list[str] = []
     for index, gpu in enumerate(found):
         before = sum(other.device.maker == gpu.device.maker for other in found[:index])
-        part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
-        shown.append(f"{before}" if gpu.runtime == "opencl" else f"{gpu.number.device}{part}")
+        shown.append(str(before if gpu.runtime == "opencl" else gpu.number))
     return shown
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
@@ -22,17 +21,9 @@ from hopbytes.machines.network import (
     name_node,
 )
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    bandwidths_of,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
-from hopbytes.machines.tree import MAX_CORES, Tree
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, Tree, bad
+from hopbytes.util.computed_once import computed_once
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 
@@ -63,19 +54,17 @@ class HyperX(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> HyperX:
-        head, found, per_hop = network_fields("hyperx", text, KEYS)
-        expected = "one number or two: of nodes and of routers"
-        of_nodes, of_routers = bandwidths_of("hyperx", found.get("bw", "1"), 2, expected)
-        nodes = number_of("hyperx", "nodes", found.get("nodes", "1"), most=2**20)
-        return cls(sizes_of("hyperx", head), nodes, (of_nodes, of_routers), per_hop)
+        spec = NetworkSpec("hyperx", text, KEYS)
+        of_nodes, of_routers = spec.bandwidth(2, "one number or two: of nodes and of routers")
+        return cls(spec.sizes(), spec.number("nodes", 1, most=2**20), (of_nodes, of_routers), spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
         return math.prod(self.sizes) * self.nodes
 
     def network_spec(self) -> str:
-        nodes = changed_fields(("nodes", self.nodes, 1))
-        return f"hyperx:{joined(self.sizes)}{nodes}{bandwidth_field(self.bandwidth)}"
+        fields = changed_fields(("nodes", self.nodes, 1), ("bw", shortest(self.bandwidth), "1"))
+        return f"hyperx:{joined(self.sizes)}{fields}"
 
     def node_distance(self) -> int:
         return 2 * self.hop_distance
@@ -93,53 +82,50 @@ class HyperX(NetworkMachine):
         row = places[min(wide, key=lambda d: used[d])]
         return [nodes[row == coordinate] for coordinate in np.unique(row)]
 
+    @computed_once(16)
     def network(self) -> Network:
-        return _network(self.sizes, self.nodes, self.bandwidth)
+        sizes, nodes = self.sizes, self.nodes
+        routers = math.prod(sizes)
+        ports = sum(size - 1 for size in sizes)
+        first = 2 * routers * nodes
+        capacity = np.full(first + routers * ports, self.bandwidth[1], np.int64)
+        capacity[:first] = self.bandwidth[0]
 
+        def name_router(router: int) -> str:
+            return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
 
-@lru_cache(maxsize=16)
-def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> Network:
-    routers = math.prod(sizes)
-    ports = sum(size - 1 for size in sizes)
-    first = 2 * routers * nodes
-    capacity = np.full(first + routers * ports, bandwidth[1], np.int64)
-    capacity[:first] = bandwidth[0]
+        def name_link(link: int) -> str:
+            if link < first:
+                return name_link_of_node(link, nodes, name_router)
+            router, port = divmod(link - first, ports)
+            there = [int(c) for c in np.unravel_index(router, sizes)]
+            for d, size in enumerate(sizes):
+                if port < size - 1:
+                    there[d] = port + (port >= there[d])
+                    break
+                port -= size - 1
+            return f"{name_router(router)} -> {name_router(int(np.ravel_multi_index(there, sizes)))}"
 
-    def name_router(router: int) -> str:
-        return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
+        def wiring() -> Wiring:
+            out, back, at = from_nodes(routers * nodes, nodes)
+            router = np.arange(routers, dtype=np.int64)
+            heads = []
+            for d, size in enumerate(sizes):
+                for port in range(size - 1):
+                    places = np.stack(np.unravel_index(router, sizes))
+                    places[d] = port + (port >= places[d])
+                    heads.append(np.ravel_multi_index(tuple(places), sizes))
+            far = np.stack(heads, axis=1) if heads else router[:0]
+            tail = np.concatenate([out, routers * nodes + np.repeat(router, ports)])
+            head = np.concatenate([back, routers * nodes + far.reshape(-1)])
+            return Wiring(tail, head, at, routers * nodes + routers)
 
-    def name_link(link: int) -> str:
-        if link < first:
-            return name_link_of_node(link, nodes, name_router)
-        router, port = divmod(link - first, ports)
-        there = [int(c) for c in np.unravel_index(router, sizes)]
-        for d, size in enumerate(sizes):
-            if port < size - 1:
-                there[d] = port + (port >= there[d])
-                break
-            port -= size - 1
-        return f"{name_router(router)} -> {name_router(int(np.ravel_multi_index(there, sizes)))}"
+        def geometry() -> Geometry:
+            router = np.repeat(np.arange(routers), nodes)
+            places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
+            return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
 
-    def wiring() -> Wiring:
-        out, back, at = from_nodes(routers * nodes, nodes)
-        router = np.arange(routers, dtype=np.int64)
-        heads = []
-        for d, size in enumerate(sizes):
-            for port in range(size - 1):
-                places = np.stack(np.unravel_index(router, sizes))
-                places[d] = port + (port >= places[d])
-                heads.append(np.ravel_multi_index(tuple(places), sizes))
-        far = np.stack(heads, axis=1) if heads else router[:0]
-        tail = np.concatenate([out, routers * nodes + np.repeat(router, ports)])
-        head = np.concatenate([back, routers * nodes + far.reshape(-1)])
-        return Wiring(tail, head, at, routers * nodes + routers)
-
-    def geometry() -> Geometry:
-        router = np.repeat(np.arange(routers), nodes)
-        places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
-        return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
-
-    form = RouteForm("hyperx", np.array([nodes, len(sizes), *sizes], np.int64))
-    return Network(
-        form, routers * nodes, routers, capacity, "as given", name_link, name_node, wiring, geometry=geometry
-    )
+        form = RouteForm("hyperx", np.array([nodes, len(sizes), *sizes], np.int64))
+        return Network(
+            form, routers * nodes, routers, capacity, name_link, name_node, wiring, geometry=geometry
+        )

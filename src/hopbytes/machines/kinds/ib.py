@@ -19,7 +19,7 @@ from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.spec_fields import file_spec, number_of
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.tree import Tree, bad
 from hopbytes.text.hostlist import expand_hosts, match_hosts
 
 KEYS = {
@@ -81,19 +81,17 @@ class InfiniBand(NetworkMachine):
         offset = number_of("ib", "lid", options["lid"], 0, 127) if "lid" in options else 0
         wanted = options.get("routes")
         if wanted not in (None, "shortest", "spread"):
-            what = f"ib: routes={wanted[:20]!r}, expected routes=shortest or routes=spread"
-            raise FormatError("machine", None, what)
+            raise bad(f"ib: routes={wanted[:20]!r}, expected routes=shortest or routes=spread")
         if wanted and "tables" in options:
-            what = f"reads no tables, expected tables= or routes={wanted}, not both"
-            raise FormatError("machine", None, f"ib: routes={wanted} {what}")
+            what = f"ib: routes={wanted} reads no tables"
+            raise bad(f"{what}, expected tables= or routes={wanted}, not both")
         fabric = read_fabric(spec.path, options.get("tables"), offset, routed=not wanted)
         if wanted:
             fabric = with_shortest_routes(fabric)
         elif fabric.forward is None:
-            raise UnsupportedError(
-                f"{spec.path}: no forwarding tables, so the routes are not known: add the output of "
-                f"dump_fts, ibroute or ibtracert, or assume shortest ones with ib:{spec.path}:routes=shortest"
-            )
+            add = "add the output of dump_fts, ibroute or ibtracert, or assume shortest ones with"
+            what = f"{spec.path}: no forwarding tables, so the routes are not known"
+            raise UnsupportedError(f"{what}: {add} ib:{spec.path}:routes=shortest")
         names = read_node_name_map(options["names"]) if "names" in options else None
         hosts = group_hosts(fabric.adapters, names, options.get("adapters"))
         if "hosts" in options:
@@ -223,7 +221,6 @@ class InfiniBand(NetworkMachine):
 
 
 def _names_hint(hosts: tuple[Host, ...]) -> str:
-    """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
     return f"; {nameless} adapters name no host: `node_name_map` gives their hosts" if nameless else ""
 
@@ -288,11 +285,10 @@ def _network(fabric: Fabric, hosts: tuple[Host, ...], spread: bool) -> Network:
     owners = owner if adapters > len(hosts) else []  # nothing where every host has a single adapter
     if spread:
         if vertices * adapters > MAX_TABLE:
-            raise UnsupportedError(
-                f"all shortest ways between {adapters} adapters take a table of {vertices * adapters} "
-                f"entries, expected at most {MAX_TABLE}: keep the hosts of the job "
-                "(ib:DIR:routes=spread:hosts=n[1-64])"
-            )
+            entries = vertices * adapters
+            what = f"all shortest ways between {adapters} adapters take a table of {entries} entries"
+            keep = "keep the hosts of the job (ib:DIR:routes=spread:hosts=n[1-64])"
+            raise UnsupportedError(f"{what}, expected at most {MAX_TABLE}: {keep}")
         rows = np.maximum(np.arange(-adapters, switches), -1).astype(np.int32)
         form = spread_routes(tail.astype(np.int32), head, rows, adapters, owners)
     else:
@@ -316,6 +312,6 @@ def _network(fabric: Fabric, hosts: tuple[Host, ...], spread: bool) -> Network:
     unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
     capacity = np.ascontiguousarray(fabric.link_capacity[kept])
     return Network(
-        form, adapters, switches, capacity, unit, name_link, names.__getitem__,
-        lambda: Wiring(tail, target[kept], np.arange(adapters), vertices),
+        form, adapters, switches, capacity, name_link, names.__getitem__,
+        lambda: Wiring(tail, target[kept], np.arange(adapters), vertices), unit=unit,
     )

@@ -115,7 +115,6 @@ def read_node_labels(path: str) -> SwitchTree:
 
 
 def _from_json(path: str, found: Any) -> Places:
-    """Return the places of a JSON object, and the kinds of units where labels tell them."""
     items = found if isinstance(found, list) else found.get("items")
     if isinstance(found, dict) and found.get("kind") == "Node":
         items = [found]
@@ -263,8 +262,6 @@ def _tree(path: str, found: Places) -> SwitchTree:
             tree.add(Switch("all nodes", line))
         tree.switches[names[units]].hosts.append(node)
     return tree
-
-
 
 
 @machines.register("labels")

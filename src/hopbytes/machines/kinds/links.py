@@ -13,10 +13,10 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
-from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
+from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import bad, changed_fields, file_spec
-from hopbytes.machines.tree import Tree, shorten
+from hopbytes.machines.spec_fields import changed_fields, file_spec
+from hopbytes.machines.tree import Tree, bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
 
@@ -119,7 +119,7 @@ def link_network(found: LinkFile, rule: str = "shortest") -> Network:
     else:
         form = _given(found, number) if found.routes else _shortest(found, tail, head)
     return Network(
-        form, hosts, switches, capacity, "as given", labels.__getitem__, names.__getitem__,
+        form, hosts, switches, capacity, labels.__getitem__, names.__getitem__,
         lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(hosts), len(names)),
     )
 
@@ -154,10 +154,8 @@ def _passing_rows(found: LinkFile) -> Int32:
 
 def _check_size(rows: int, hosts: int) -> None:
     if rows * hosts > MAX_TABLE:
-        raise UnsupportedError(
-            f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries: leave hosts "
-            "out, or use torus:, fattree:, dragonfly: or hyperx:"
-        )
+        what = f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries"
+        raise UnsupportedError(f"{what}: leave hosts out, or use torus:, fattree:, dragonfly: or hyperx:")
 
 
 def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, hosts: int) -> Int32:
@@ -184,15 +182,11 @@ def _given(found: LinkFile, number: dict[str, int]) -> RouteForm:
     first_link: dict[tuple[str, str], int] = {}
     for link, (near, far, _) in enumerate(found.links):
         first_link.setdefault((near, far), link)
-    pairs = sorted(((number[start], number[end]), route) for (start, end), route in found.routes.items())
-    sources = np.array([pair[0] for pair, _ in pairs], np.int64)
-    targets = np.array([pair[1] for pair, _ in pairs], np.int32)
-    steps = [[first_link[step] for step in pairwise(route)] for _, route in pairs]
-    hosts = len(found.hosts)
-    starts = np.searchsorted(sources, np.arange(hosts + 1))
-    lengths = np.cumsum([0, *map(len, steps)])
-    numbers = np.concatenate([[hosts], starts, lengths]).astype(np.int64)
-    return RouteForm("listed", numbers, np.array(list(chain.from_iterable(steps)), np.int32), targets)
+    ends = np.array([(number[start], number[end]) for start, end in found.routes], np.int64)
+    steps = [[first_link[step] for step in pairwise(route)] for route in found.routes.values()]
+    lengths = np.array([len(route) for route in steps], np.int64)
+    links = np.array(list(chain.from_iterable(steps)), np.int64)
+    return listed_routes(len(found.hosts), ends[:, 0], ends[:, 1], lengths, links)
 
 
 @dataclass(slots=True)
@@ -294,9 +288,8 @@ def _settle(found: LinkFile, known: dict[str, str], pending: list[tuple[int, tup
     for number, vertices in pending:
         for near, far in pairwise(vertices):
             if (near, far) not in pairs:
-                raise FormatError(
-                    found.path, number, f"a route from {near!r} to {far!r}, expected a link there"
-                )
+                what = f"a route from {near!r} to {far!r}, expected a link there"
+                raise FormatError(found.path, number, what)
         ends = vertices[0], vertices[-1]
         if not hosts.issuperset(ends) or ends[0] == ends[1] or ends in found.routes:
             what = f"a route from {ends[0]!r} to {ends[1]!r}, expected each pair of different hosts once"

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.delegating import MeasuredMachine
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, MAKERS, base_kind
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeInventory, NodeTree
+from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeInventory, NodeTree, errors_about
 from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
 from hopbytes.machines.tree import Tree
 from hopbytes.text.cpu_lists import MAX_PUS, format_list, parse_list
+from hopbytes.text.documents import parse_object
 from hopbytes.text.hostlist import HOST_NAME
-from hopbytes.text.open_input import named_in, open_stream
+from hopbytes.text.lines import read_bytes
+from hopbytes.text.open_input import named_in
 
 KIND = "hopbytes machine"
 VERSION = 1
@@ -45,11 +47,8 @@ class Stored(NodeMachine):
         if spec is not None:
             from hopbytes.machines.spec import parse_machine
 
-            try:
-                with named_in(path):
-                    machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
-            except HopbytesError as error:
-                raise within(path, error) from None
+            with errors_about(path), named_in(path):
+                machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
             return machine.with_distances(replaced) if replaced else machine
         hosts = record.hosts()
         trees = record.trees()
@@ -60,11 +59,9 @@ class Stored(NodeMachine):
         check_names(names, "machine")
         if names:
             which, hosts = which * len(names), tuple(names)
-        try:
+        with errors_about(path):
             inventory = NodeInventory(trees, which)
             return cls(f"machine:{body}", inventory, hosts, replaced, levels, job=record.job(hosts))
-        except HopbytesError as error:
-            raise within(path, error) from None
 
 
 def _with_levels(machine: Machine, levels: Sequence[Level], text: str) -> Machine:
@@ -125,45 +122,33 @@ class Record:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        with open_stream(path, max_bytes=MAX_BYTES) as opened:
-            content = opened.stream.read()
-        try:
-            fields = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-            raise FormatError(path, line, "not JSON, expected a stored machine") from None
-        if not isinstance(fields, dict) or fields.get("kind") != KIND:
-            raise FormatError(path, None, f'no "kind": "{KIND}", expected a stored machine')
-        version = fields.get("version")
+        self.fields = parse_object(read_bytes(path, MAX_BYTES), path, "a stored machine")
+        if self.fields.get("kind") != KIND:
+            raise self.bad(f'no "kind": "{KIND}", expected a stored machine')
+        version = self.fields.get("version")
         if not isinstance(version, int) or version < 1:
-            raise FormatError(path, None, f"version {str(version)[:20]}, expected {VERSION}")
+            raise self.bad(f"version {str(version)[:20]}, expected {VERSION}")
         if version > VERSION:
             raise UnsupportedError(f"{path}: version {version}, this hopbytes reads up to {VERSION}")
-        self.fields: dict[str, Any] = fields
 
     def bad(self, what: str) -> FormatError:
-        """An error about the content."""
         return FormatError(self.path, None, what)
 
     def spec(self) -> str | None:
-        """The spec of a machine without nodes of its own."""
         spec = self.fields.get("spec")
         if spec is not None and not isinstance(spec, str):
             raise self.bad("spec is not a text")
         return spec
 
     def hosts(self) -> tuple[str, ...]:
-        """Names of the nodes; empty when the file has none."""
         hosts = self.fields.get("hosts", [])
-        if not isinstance(hosts, list) or not all(
-            isinstance(name, str) and HOST_NAME.fullmatch(name) for name in hosts
-        ):
+        named = isinstance(hosts, list) and all(isinstance(name, str) for name in hosts)
+        if not named or not all(map(HOST_NAME.fullmatch, hosts)):
             raise self.bad("hosts are not a list of host names")
         check_names(hosts, self.path)
         return tuple(hosts)
 
     def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
-        """Number of the tree of every node."""
         numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
         if len(numbers) != max(1, hosts) and hosts:
             raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
@@ -185,14 +170,12 @@ class Record:
         return array.astype(np.int64)
 
     def trees(self) -> tuple[NodeTree, ...]:
-        """Distinct nodes."""
         trees = self.fields.get("trees")
         if not isinstance(trees, list) or not trees or not all(isinstance(tree, dict) for tree in trees):
             raise self.bad("trees are not a list of nodes")
         return tuple(self.tree(tree) for tree in trees)
 
     def tree(self, fields: Mapping[str, Any]) -> NodeTree:
-        """One node."""
         kinds = fields.get("kinds")
         known = isinstance(kinds, list) and all(
             isinstance(kind, str) and base_kind(kind) in DEFAULT_DISTANCE and len(kind) < 40 for kind in kinds
@@ -204,7 +187,7 @@ class Record:
             raise self.bad(f"pus has rows of {rows.shape[1]} numbers, expected {len(kinds) + 3} of 0 or more")
         numa, barred, notices = (fields.get(name) for name in ("numa", "numa_barred", "notices"))
         words = notices if isinstance(notices, list) else ()
-        try:
+        with errors_about(self.path):
             return NodeTree(
                 tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
                 rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
@@ -213,25 +196,20 @@ class Record:
                 notices=tuple(word[:400] for word in words if isinstance(word, str)),
                 pus_known=fields.get("pus_known") is not False,
             )  # fmt: skip
-        except FormatError as error:
-            raise self.bad(error.what) from None
 
     def gpus(self, items: Any) -> tuple[Gpu, ...]:
-        """GPUs of a node."""
         gpus = []
         for item in items if isinstance(items, list) else [None]:
-            if (
-                not isinstance(item, dict) or not isinstance(item.get("index"), int)
-                or not 0 <= item["index"] < MAX_PUS or not isinstance(item.get("name"), str)
-                or not isinstance(item.get("pus"), str)
-            ):  # fmt: skip
+            facts: Any = item if isinstance(item, dict) else {}
+            index, name, pus = facts.get("index"), facts.get("name"), facts.get("pus")
+            texts = isinstance(name, str) and isinstance(pus, str)
+            if not texts or not isinstance(index, int) or not 0 <= index < MAX_PUS:
                 raise self.bad("gpus are not a list of index, name and pus")
-            near = parse_list(item["pus"], self.path)
-            maker, device = (str(item.get(key, "")) for key in ("maker", "device"))
+            near = tuple(sorted(parse_list(pus, self.path)))
+            maker, device = (str(facts.get(key, "")) for key in ("maker", "device"))
             if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
                 raise self.bad(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
-            name, pus = item["name"][:80], tuple(sorted(near))
-            gpus.append(Gpu(item["index"], name, pus, self.adapter(item), maker, device))
+            gpus.append(Gpu(index, name[:80], near, self.adapter(facts), maker, device))
         if len({gpu.index for gpu in gpus}) != len(gpus):
             raise self.bad("a GPU twice, expected every index once")
         return tuple(gpus)
@@ -248,7 +226,6 @@ class Record:
         return NearAdapter(name[:80], number, count)
 
     def job(self, hosts: tuple[str, ...]) -> JobInfo | None:
-        """The job it was stored in."""
         fields = self.fields.get("job")
         if not isinstance(fields, dict):
             return None
@@ -267,7 +244,6 @@ class Record:
         return JobInfo(system, hosts, counts[0], counts[1], per_task, threads_per_core=threads)
 
     def levels(self) -> tuple[Level, ...] | None:
-        """Levels with what was measured."""
         items = self.fields.get("levels")
         if items is None:
             return None
@@ -283,8 +259,3 @@ class Record:
             what = "levels are not a list of name, distance, latency and bandwidth"
             raise self.bad(what) from None
         return tuple(levels)
-
-
-def within(path: str, error: HopbytesError) -> FormatError:
-    """Say that an error is about the content of a file."""
-    return FormatError(path, None, error.what if isinstance(error, FormatError) else str(error))

@@ -7,8 +7,8 @@ from typing import ClassVar
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.gpu_tables import is_amd, read_amd, read_amd_json, read_nvidia_smi
-from hopbytes.machines.node.nccl_topology import GpuHosts, read_nccl
+from hopbytes.machines.node import gpu_files
+from hopbytes.machines.node.gpu_files import GpuHosts
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
 from hopbytes.text.lines import read_bytes, text_lines
@@ -70,9 +70,9 @@ def read_gpu_hosts(path: str) -> GpuHosts:
     """Read the GPUs of a host, or of the hosts that share NVLink, from what a tool of their maker tells."""
     head = read_bytes(path, MAX_FILE)
     if head.lstrip()[:1] == b"<":
-        return read_nccl(path, MAX_FILE)
+        return gpu_files.read_nccl(path, MAX_FILE)
     if head.lstrip()[:1] in (b"[", b"{"):
-        return GpuHosts([read_amd_json(path, head)], nvlink=False)
+        return GpuHosts([gpu_files.read_amd_json(path, head)], nvlink=False)
     lines = text_lines(head, path, LONGEST_ROW)
-    tree = read_amd(path, lines) if is_amd(lines) else read_nvidia_smi(path, lines)
-    return GpuHosts([tree], nvlink=False)
+    read = gpu_files.read_amd if gpu_files.is_amd(lines) else gpu_files.read_nvidia_smi
+    return GpuHosts([read(path, lines)], nvlink=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
@@ -19,16 +17,8 @@ from hopbytes.machines.network_machine import (
     children_of,
     distance_inside,
 )
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidths_of,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
-from hopbytes.machines.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined
+from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 RULES = ("spines", "pxn")
@@ -103,22 +93,16 @@ class Rails(NetworkHierarchy):
 
     @classmethod
     def parse(cls, text: str) -> Rails:
-        head, found, per_hop = network_fields("rails", text, KEYS)
-        sizes = sizes_of("rails", head)
-        if len(sizes) != 2:
-            raise bad(f"rails: {shorten(head)}, expected HOSTSxRAILS like 32x8")
-        numbers = {
-            key: number_of("rails", key, found[key], least=int(key != "spines"), most=MAX_CORES)
-            for key in ("domain", "pod", "spines")
-            if key in found
-        }
-        expected = "one number or three: NVLink, adapter, leaf to spine"
-        fast, adapter, up = bandwidths_of("rails", found.get("bw", joined(BANDWIDTH)), 3, expected)
-        rule = found.get("route", "spines")
-        return cls(
-            *sizes, numbers.get("domain", 1), numbers.get("pod", 0), numbers.get("spines"), rule,
-            (fast, adapter, up), per_hop,
-        )
+        spec = NetworkSpec("rails", text, KEYS)
+        hosts, rails = spec.sizes("HOSTSxRAILS like 32x8")
+        domain, pod = spec.number("domain", 1, most=MAX_CORES), spec.number("pod", 0, most=MAX_CORES)
+        spines = spec.number("spines", 0, 0, MAX_CORES) if "spines" in spec.found else None
+        bandwidth = BANDWIDTH
+        if "bw" in spec.found:
+            fast, adapter, up = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
+            bandwidth = fast, adapter, up
+        rule = spec.word("route", "spines")
+        return cls(hosts, rails, domain, pod, spines, rule, bandwidth, spec.per_hop)
 
     @property
     def _sizes(self) -> Sizes:
@@ -161,27 +145,58 @@ class Rails(NetworkHierarchy):
             return self.levels_inside.tiers[0].distance
         return (2 if self.pod > 1 else 4) * self.hop_distance
 
+    @computed_once(16)
     def distance(self) -> RailDistance:
-        return _distance(self)
+        lowered, bits = distance_inside(self)
+        hop, near = self.hop_distance, self.levels_inside.tiers[0].distance
+        domain, leaf, rail = _domain_leaf_rail(self._sizes)
+        pod = (np.arange(len(rail)) // (self.rails * self.pod)).astype(np.int32)
+        detour = 2 * hop + near if self.rule == "pxn" else None
+        units = RailUnits(domain, leaf, rail, pod, near, 2 * hop, 4 * hop, detour)
+        ends = self.network_use.endpoint_of_core()
+        return RailDistance(self.network(), lowered.labels, lowered.bit_costs, bits, ends, 1, units=units)
 
+    @computed_once(16)
     def network(self) -> Network:
-        return _network(self._sizes, self.bandwidth, self.rule)
+        sizes, rails = self._sizes, self.rails
+        """Return the network with its routes.
+
+        Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
+        table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
+        """
+        gpus, domains, leaves, spines = _counts(sizes)
+        vertices = gpus + domains + leaves + spines
+        domain, leaf, _ = _domain_leaf_rail(sizes)
+        gpu = np.arange(gpus)
+        nvswitch, leaf_vertex = gpus + domain.astype(np.int64), gpus + domains + leaf.astype(np.int64)
+        low = gpus + domains + np.repeat(np.arange(leaves), spines)
+        high = gpus + domains + leaves + np.tile(np.arange(spines), leaves)
+        tail = np.concatenate([gpu, nvswitch, gpu, leaf_vertex, low, high])
+        head = np.concatenate([nvswitch, gpu, leaf_vertex, gpu, high, low]).astype(np.int32)
+        capacity = np.repeat(np.array(self.bandwidth, np.int64), [2 * gpus, 2 * gpus, 2 * leaves * spines])
+        numbers = np.array([gpus, vertices, len(tail)], np.int64)
+        table, rows = _forward(sizes, self.rule).reshape(-1), np.arange(vertices, dtype=np.int32)
+
+        def name_vertex(vertex: int) -> str:
+            if vertex < gpus:
+                return f"n{vertex // rails}.gpu{vertex % rails}"
+            if vertex < gpus + domains:
+                return f"nvswitch{vertex - gpus}"
+            if vertex < gpus + domains + leaves:
+                pod, rail = divmod(vertex - gpus - domains, rails)
+                return f"leaf{pod}.{rail}"
+            return f"spine{vertex - gpus - domains - leaves}"
+
+        return Network(
+            RouteForm("forwarding", numbers, table, rows, head), gpus, vertices - gpus, capacity,
+            lambda link: f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}", name_vertex,
+            lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), gpu, vertices),
+            shortest=self.rule == "spines",
+        )
 
     @property
     def network_use(self) -> NetworkUse:
         return NetworkUse(lambda: self.ancestors(self.node_level + 1))
-
-
-@computed_once(16)
-def _distance(machine: Rails) -> RailDistance:
-    lowered, bits = distance_inside(machine)
-    hop, near = machine.hop_distance, machine.levels_inside.tiers[0].distance
-    domain, leaf, rail = _domain_leaf_rail(machine._sizes)
-    pod = (np.arange(len(rail)) // (machine.rails * machine.pod)).astype(np.int32)
-    detour = 2 * hop + near if machine.rule == "pxn" else None
-    units = RailUnits(domain, leaf, rail, pod, near, 2 * hop, 4 * hop, detour)
-    endpoints = machine.network_use.endpoint_of_core()
-    return RailDistance(machine.network(), lowered.labels, lowered.bit_costs, bits, endpoints, 1, units=units)
 
 
 def _counts(sizes: Sizes) -> tuple[int, int, int, int]:
@@ -196,45 +211,6 @@ def _domain_leaf_rail(sizes: Sizes) -> tuple[Int32, Int32, Int32]:
     host, rail = np.divmod(np.arange(hosts * rails), rails)
     leaf = host // pod * rails + rail
     return (host // domain).astype(np.int32), leaf.astype(np.int32), rail.astype(np.int32)
-
-
-@lru_cache(maxsize=16)
-def _network(sizes: Sizes, bandwidth: tuple[int, int, int], rule: str) -> Network:
-    """Return the network with its routes.
-
-    Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
-    table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
-    """
-    rails = sizes[1]
-    gpus, domains, leaves, spines = _counts(sizes)
-    vertices = gpus + domains + leaves + spines
-    domain, leaf, _ = _domain_leaf_rail(sizes)
-    gpu = np.arange(gpus)
-    nvswitch, leaf_vertex = gpus + domain.astype(np.int64), gpus + domains + leaf.astype(np.int64)
-    low = gpus + domains + np.repeat(np.arange(leaves), spines)
-    high = gpus + domains + leaves + np.tile(np.arange(spines), leaves)
-    tail = np.concatenate([gpu, nvswitch, gpu, leaf_vertex, low, high])
-    head = np.concatenate([nvswitch, gpu, leaf_vertex, gpu, high, low]).astype(np.int32)
-    capacity = np.repeat(np.array(bandwidth, np.int64), [2 * gpus, 2 * gpus, 2 * leaves * spines])
-    numbers = np.array([gpus, vertices, len(tail)], np.int64)
-    table, rows = _forward(sizes, rule).reshape(-1), np.arange(vertices, dtype=np.int32)
-
-    def name_vertex(vertex: int) -> str:
-        if vertex < gpus:
-            return f"n{vertex // rails}.gpu{vertex % rails}"
-        if vertex < gpus + domains:
-            return f"nvswitch{vertex - gpus}"
-        if vertex < gpus + domains + leaves:
-            pod, rail = divmod(vertex - gpus - domains, rails)
-            return f"leaf{pod}.{rail}"
-        return f"spine{vertex - gpus - domains - leaves}"
-
-    return Network(
-        RouteForm("forwarding", numbers, table, rows, head), gpus, vertices - gpus, capacity, "as given",
-        lambda link: f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}", name_vertex,
-        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), gpu, vertices),
-        shortest=rule == "spines",
-    )
 
 
 def _forward(sizes: Sizes, rule: str) -> Int32:

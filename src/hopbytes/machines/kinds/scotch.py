@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import numpy as np
 
@@ -44,7 +44,8 @@ class Scotch(Table):
         names = spec.options.get("names")
         whole = _tree(target, spec.path, names) if names or target.terminals is None else None
         if target.terminals is None:
-            return whole or _grid(target) or cls(_distances(target), text)
+            machine = whole or _grid(target)
+            return cls(cast("Int64", target.table), text) if machine is None else machine
         if whole is not None:
             raise UnsupportedError(f"{spec.path}: names= is for whole trees, this is a part of one")
         return cls(_part(target, target.terminals, spec.path), text)
@@ -66,7 +67,6 @@ class Target:
 
     @property
     def n_terminals(self) -> int:
-        """Number of terminals of the whole shape."""
         return math.prod(2**size if self.shape == "hypercube" else size for size in self.sizes)
 
 
@@ -97,11 +97,6 @@ def _grid(target: Target) -> Torus | None:
     return Torus(sizes, (target.shape == "torus",) * len(sizes))
 
 
-def _distances(target: Target) -> Int64:
-    assert target.table is not None  # neither a tree nor a grid
-    return target.table
-
-
 def _part(target: Target, terminals: tuple[int, ...], path: str) -> Int64:
     """int64[k, k]: distances of the terminals in use."""
     if len(terminals) > MAX_PLACES:
@@ -111,7 +106,7 @@ def _part(target: Target, terminals: tuple[int, ...], path: str) -> Int64:
     # Distances take places in ascending order.
     ascending, position = np.unique(np.array(terminals, np.int64), return_inverse=True)
     if machine is None:
-        matrix = _distances(target)[np.ix_(ascending, ascending)]
+        matrix = cast("Int64", target.table)[np.ix_(ascending, ascending)]  # neither a tree nor a grid
     else:
         matrix = machine.distance().select(ascending).matrix()
     return np.ascontiguousarray(matrix[np.ix_(position, position)])
@@ -132,21 +127,18 @@ class _Words:
                 yield word
 
     def word(self, what: str) -> str:
-        """Return the next word."""
         found = next(self._words, None)
         if found is None:
             raise FormatError(self.path, None, f"the file ends, expected {what}: is it cut?")
         return found
 
     def integer(self, what: str, least: int, most: int) -> int:
-        """Return the next word as an integer."""
         word = self.word(what)
         if not (word.isascii() and word.isdigit() and len(word) < 19 and least <= int(word) <= most):
             self.fail(f"{word[:40]!r}, expected {what}, an integer from {least} to {most}")
         return int(word)
 
     def rest(self) -> list[int]:
-        """Return all words that are left, as integers."""
         found = []
         for word in self._words:
             if not (word.isascii() and word.isdigit() and len(word) < 19):
@@ -155,7 +147,6 @@ class _Words:
         return found
 
     def fail(self, what: str) -> NoReturn:
-        """Raise the error for the current line."""
         raise FormatError(self.path, self.line, what)
 
 

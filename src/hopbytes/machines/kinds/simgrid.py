@@ -16,10 +16,10 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.network import Network
+from hopbytes.machines.network import Network, listed_routes
 from hopbytes.machines.network_machine import AttachedHosts, NetworkMachine
-from hopbytes.machines.spec_fields import bad, file_spec
-from hopbytes.machines.tree import MAX_DISTANCE, Tree
+from hopbytes.machines.spec_fields import file_spec
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad
 
 _SIZES = "[0-9]+(?:,[0-9]+)*"
 #: What ``topo_parameters`` of a shape look like without blanks.
@@ -56,9 +56,8 @@ class Simgrid(AttachedHosts):
         platform = read_simgrid(spec.path)
         shaped = [cluster for cluster in platform.clusters.values() if cluster.topology != "FLAT"]
         if shaped and len(platform.hosts) > len(shaped[0].hosts):
-            raise UnsupportedError(
-                f"{spec.path}:{shaped[0].line}: a {shaped[0].topology} cluster beside others; keep one"
-            )
+            where = f"{spec.path}:{shaped[0].line}"
+            raise UnsupportedError(f"{where}: a {shaped[0].topology} cluster beside others; keep one")
         text, hosts = spec.text("simgrid"), platform.host_names
         around: NetworkMachine
         if shaped and shaped[0].topology != "DRAGONFLY":
@@ -118,40 +117,32 @@ class _ListedHosts(NetworkMachine):
         return list(nodes[:, None])
 
 
-def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
+def _shaped(path: str, cluster: Cluster) -> Torus | FatTree:
     """Return the network of a torus or fat-tree cluster."""
     words = cluster.parameters.replace(" ", "")
     if cluster.topology in SHAPES and not SHAPES[cluster.topology].fullmatch(words):
-        raise FormatError(
-            path, cluster.line,
-            f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE",
-        )
+        what = f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE"
+        raise FormatError(path, cluster.line, what)
+    bandwidth = cluster.bandwidth
+    machine: Torus | FatTree | None = None
     try:
-        machine = _network_of(cluster.topology, words, cluster.bandwidth)
+        if cluster.topology == "TORUS":
+            machine = Torus.parse(f"{words.replace(',', 'x')}:bw={bandwidth}")
+        elif cluster.topology == "FAT_TREE":
+            levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
+            if int(levels) != down.count("x") + 1:
+                raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
+            machine = FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
     except FormatError as error:
         raise FormatError(path, cluster.line, error.what) from None
     if machine is None:
-        raise UnsupportedError(
-            f"{path}:{cluster.line}: topology {cluster.topology[:20]} {words[:30]!r} is not read "
-            "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
-        )
+        what = f"topology {cluster.topology[:20]} {words[:30]!r} is not read"
+        known = "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
+        raise UnsupportedError(f"{path}:{cluster.line}: {what} {known}")
     if machine.n_nodes != len(cluster.hosts):
-        raise FormatError(
-            path, cluster.line, f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
-        )
+        what = f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
+        raise FormatError(path, cluster.line, what)
     return machine
-
-
-def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | None:
-    """Return the network; None of a topology that is not known. `words` fit :data:`SHAPES`."""
-    if topology == "TORUS":
-        return Torus.parse(f"{words.replace(',', 'x')}:bw={bandwidth}")
-    if topology == "FAT_TREE":
-        levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
-        if int(levels) != down.count("x") + 1:
-            raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
-        return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
-    return None
 
 
 class DragonflyCluster:
@@ -163,20 +154,21 @@ class DragonflyCluster:
     """
 
     def __init__(self, path: str, cluster: Cluster) -> None:
+        def bad(what: str) -> FormatError:
+            return FormatError(path, cluster.line, what)
+
         found = PARAMETERS.fullmatch(cluster.parameters.replace(" ", ""))
         if found is None:
-            what = f"topo_parameters {cluster.parameters[:30]!r}, expected '3,4;4,3;5,1;2' of a DRAGONFLY"
-            raise FormatError(path, cluster.line, what)
+            given = f"topo_parameters {cluster.parameters[:30]!r}"
+            raise bad(f"{given}, expected '3,4;4,3;5,1;2' of a DRAGONFLY")
         groups, self.blue, chassis, self.black, blades, self.green, nodes = map(int, found.groups())
         size = groups * chassis * blades * nodes
         if size != len(cluster.hosts):
-            what = f"{len(cluster.hosts)} hosts, expected {size} of this dragonfly"
-            raise FormatError(path, cluster.line, what)
+            raise bad(f"{len(cluster.hosts)} hosts, expected {size} of this dragonfly")
         if groups > blades:
-            what = f"{groups} groups with {blades} blades in a chassis, expected a blade for every group"
-            raise FormatError(path, cluster.line, what)
+            raise bad(f"{groups} groups with {blades} blades in a chassis, expected a blade for every group")
         if size > MAX_LISTED:
-            raise FormatError(path, cluster.line, f"{size} hosts, expected at most {MAX_LISTED}")
+            raise bad(f"{size} hosts, expected at most {MAX_LISTED}")
         self.sizes = groups, chassis, blades, nodes
         self.cluster = cluster
         self.names: list[str] = []
@@ -199,12 +191,10 @@ class DragonflyCluster:
         blue = self._all_to_all((), groups, "group", "", self.blue)
         rows = [self._routes(host, np.array(own, np.int64), green, black, blue) for host in range(len(hosts))]
         links = np.concatenate(rows)
-        lengths = (links >= 0).sum(axis=1)
-        pairs = np.arange(len(hosts) + 1, dtype=np.int64) * len(hosts)
-        targets = np.tile(np.arange(len(hosts), dtype=np.int64), len(hosts))
-        starts, switches = np.concatenate([[0], np.cumsum(lengths)]), groups * chassis * blades
-        flat = links[links >= 0]
-        return _listed_network(pairs, starts, flat, targets, hosts, self.names, self.capacity, switches)
+        count = np.arange(len(hosts))
+        sources, targets = np.repeat(count, len(hosts)), np.tile(count, len(hosts))
+        form = listed_routes(len(hosts), sources, targets, (links >= 0).sum(axis=1), links[links >= 0])
+        return _network(form, hosts, self.names, self.capacity, groups * chassis * blades)
 
     def _link(self, name: str, cables: int) -> int:
         self.names.append(name)
@@ -276,10 +266,8 @@ class ListedRoutes:
         self.platform = platform
         self.hosts = tuple(platform.hosts)
         if len(self.hosts) > MAX_LISTED:
-            raise UnsupportedError(
-                f"{platform.path}: routes between {len(self.hosts)} hosts, expected at most {MAX_LISTED}, "
-                "or a TORUS or FAT_TREE cluster"
-            )
+            what = f"routes between {len(self.hosts)} hosts, expected at most {MAX_LISTED}"
+            raise UnsupportedError(f"{platform.path}: {what}, or a TORUS or FAT_TREE cluster")
         self.routes = PlatformRoutes(platform)
         self.names: list[str] = []
         self.capacity: list[int] = []
@@ -354,7 +342,7 @@ class ListedRoutes:
 
     def network(self) -> Network:
         """Return the network with a listed route for every pair that has one."""
-        rows_of: list[list[tuple[Int64, Int64, Int64]]] = [[] for _ in self.hosts]  # targets, lengths, links
+        rows: list[tuple[Int64, Int64, Int64, Int64]] = []  # sources, targets, lengths, links
         for unit in self.units:
             for other in self.units:
                 between = self._between(unit, other)
@@ -366,29 +354,20 @@ class ListedRoutes:
                     head = np.array([*unit.up[rank : rank + 1], *between], np.int64)
                     links = np.hstack([np.broadcast_to(head, (len(targets), len(head))), down])
                     lengths = np.full(len(targets), links.shape[1])
-                    rows_of[host].append((targets, lengths, links.reshape(-1)))
-        counts = np.array([sum(len(row[0]) for row in rows) for rows in rows_of], np.int64)
+                    rows.append((np.full(len(targets), host), targets, lengths, links.reshape(-1)))
         none = np.empty(0, np.int64)
-        targets, lengths, links = (
-            np.concatenate([none, *(row[part] for rows in rows_of for row in rows)]) for part in range(3)
+        sources, targets, lengths, links = (
+            np.concatenate([none, *(row[part] for row in rows)]) for part in range(4)
         )
-        # Targets ascend in every row: a host that is a gateway stands between those of its cluster.
-        source = np.repeat(np.arange(len(self.hosts)), counts)
-        order = np.lexsort((targets, source))
-        before = (np.cumsum(lengths) - lengths)[order]
-        targets, lengths = targets[order], lengths[order]
-        pairs, starts = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(lengths)])
-        links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
+        form = listed_routes(len(self.hosts), sources, targets, lengths, links)
         switches = sum(bool(zone.up) for zone in self.platform.zones.values())
-        return _listed_network(pairs, starts, links, targets, self.hosts, self.names, self.capacity, switches)
+        return _network(form, self.hosts, self.names, self.capacity, switches)
 
 
-def _listed_network(
-    pairs: Int64, starts: Int64, links: Int64, targets: Int64, hosts: tuple[str, ...], names: list[str],
-    capacity: list[int], switches: int,
+def _network(
+    form: RouteForm, hosts: tuple[str, ...], names: list[str], capacity: list[int], switches: int
 ) -> Network:
-    numbers = np.concatenate([[len(hosts)], pairs, starts]).astype(np.int64)
     return Network(
-        RouteForm("listed", numbers, links.astype(np.int32), targets.astype(np.int32)), len(hosts), switches,
-        np.array(capacity, np.int64), "bytes/s", tuple(names).__getitem__, hosts.__getitem__,
+        form, len(hosts), switches, np.array(capacity, np.int64), tuple(names).__getitem__, hosts.__getitem__,
+        unit="bytes/s",
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hopbytes.errors import FormatError
 from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_topology, read_slurm_yaml
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.named_tree import TREE_KEYS, NamedTree, level_distances
 from hopbytes.machines.network_machine import AttachedHosts
 from hopbytes.machines.spec_fields import file_spec
+from hopbytes.machines.tree import bad
 from hopbytes.text.open_input import plain_name
 
 
@@ -34,7 +34,7 @@ class Slurm(NamedTree):
         name = spec.options.get("topology")
         if not plain_name(spec.path).endswith((".yaml", ".yml")):
             if name is not None:
-                raise FormatError("machine", None, f"slurm: topology={name[:20]!r}, expected a .yaml file")
+                raise bad(f"slurm: topology={name[:20]!r}, expected a .yaml file")
             return cls.from_switches("slurm", spec, read_slurm_topology(spec.path))
         found = read_slurm_yaml(spec.path, name)
         if not isinstance(found, GridOfHosts):

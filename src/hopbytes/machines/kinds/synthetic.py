@@ -86,9 +86,6 @@ def read_synthetic(text: str) -> NodeTree:
     innermost unit, which hwloc would refuse.
 
     Source: hwloc 2.14 documentation, "Synthetic topologies"; results compared with its ``lstopo``.
-
-    >>> read_synthetic("core:2 pu:2(indexes=2*2:1*2)").os_pus.tolist()
-    [0, 2, 1, 3]
     """
     tiers, memory = _tiers(text)
     total = math.prod(tier.count for tier in tiers)

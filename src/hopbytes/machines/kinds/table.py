@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import os
-
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
@@ -12,8 +9,8 @@ from hopbytes._frozen import frozen, own
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.distances import TableDistance
-from hopbytes.machines.tree import MAX_DISTANCE, shorten
-from hopbytes.text.open_input import check_reference
+from hopbytes.machines.tree import MAX_DISTANCE, bad, shorten
+from hopbytes.text.lines import read_lines
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
 MAX_TREE_LEVELS = 64
@@ -63,7 +60,7 @@ class Table(Machine):
     @classmethod
     def parse(cls, text: str) -> Table:
         if not text:
-            raise FormatError("machine", None, "table: without a file name, expected table:FILE")
+            raise bad("table: without a file name, expected table:FILE")
         return cls(own(read_table(text)), text)
 
     @property
@@ -127,9 +124,6 @@ def split_by_distance(distance: Int64) -> Int64:
     If the places fall apart into clusters that all keep the largest distance from each other (the table of
     a tree does), those are the parts. Otherwise two parts, none below a quarter of the places. Ties go to
     lower numbers.
-
-    >>> split_by_distance(np.array([[0, 2, 4], [2, 0, 4], [4, 4, 0]])).tolist()
-    [0, 0, 1]
     """
     own = np.array(distance, np.int64)
     np.fill_diagonal(own, 0)
@@ -203,43 +197,20 @@ def read_table(path: str) -> Int64:
     """
     rows: list[Int64] = []
     width = 0
-    try:
-        check_reference(path)
-        if not os.path.isfile(path):
-            found = "no file" if os.path.exists(path) else "no such file"
-            raise FormatError(path, None, f"{found}, expected a square matrix of integers")
-        with open(path, "rb") as stream:
-            for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
-                if number == 1:
-                    line = line.removeprefix(codecs.BOM_UTF8)  # editors of Windows write it
-                words = _words(path, number, line)
-                if not words:
-                    continue
-                width = width or len(words)
-                if len(words) != width or len(words) > MAX_PLACES:
-                    expected = f"at most {MAX_PLACES}" if len(words) > MAX_PLACES else f"{width} as above"
-                    raise FormatError(path, number, f"{len(words)} numbers, expected {expected}")
-                if len(rows) == width:
-                    raise FormatError(path, number, f"row {width + 1}, expected {width}: as many as columns")
-                rows.append(_row(path, number, words))
-    except OSError as error:
-        raise FormatError(path, None, f"{(error.strerror or str(error)).lower()}, expected a file") from None
+    for number, line in enumerate(read_lines(path, longest=MAX_LINE), start=1):
+        words = [] if line.lstrip().startswith(("#", "%")) else line.replace(",", " ").split()
+        if not words:
+            continue
+        width = width or len(words)
+        if len(words) != width or len(words) > MAX_PLACES:
+            expected = f"at most {MAX_PLACES}" if len(words) > MAX_PLACES else f"{width} as above"
+            raise FormatError(path, number, f"{len(words)} numbers, expected {expected}")
+        if len(rows) == width:
+            raise FormatError(path, number, f"row {width + 1}, expected {width}: as many as columns")
+        for word in words:
+            if not (word.isascii() and word.isdigit()) or len(word) > 19 or int(word) > MAX_DISTANCE:
+                raise FormatError(path, number, f"{shorten(word)}, expected an integer from 0 to 2**62")
+        rows.append(np.array([int(word) for word in words], np.int64))
     if len(rows) != width or not rows:
         raise FormatError(path, None, f"{len(rows)} rows of {width} numbers, expected a square matrix")
     return np.stack(rows)
-
-
-def _words(path: str, number: int, line: bytes) -> list[bytes]:
-    if len(line) >= MAX_LINE:
-        raise FormatError(path, number, f"a line of {MAX_LINE} bytes or more, expected rows of integers")
-    if line.lstrip()[:1] in (b"#", b"%"):
-        return []
-    return line.replace(b",", b" ").split()
-
-
-def _row(path: str, number: int, words: list[bytes]) -> Int64:
-    for word in words:
-        if not word.isdigit() or len(word) > 19 or int(word) > MAX_DISTANCE:
-            text = shorten(word.decode("ascii", "backslashreplace"))
-            raise FormatError(path, number, f"{text}, expected an integer from 0 to 2**62")
-    return np.array([int(word) for word in words], np.int64)

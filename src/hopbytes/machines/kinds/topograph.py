@@ -134,8 +134,6 @@ def _path_up(name: str, parents: dict[str, str]) -> list[str]:
     return path
 
 
-
-
 @machines.register("topograph")
 class Topograph(NamedTree):
     """Switches above blocks of nodes that share an NVLink domain: ``topograph:model.yaml``.

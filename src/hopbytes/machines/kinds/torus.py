@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -15,17 +14,9 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import hilbert_order, occupied
 from hopbytes.machines.network import AXES, Geometry, Network, Wiring
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import (
-    bad,
-    bandwidth_field,
-    bandwidths_of,
-    changed_fields,
-    joined,
-    network_fields,
-    number_of,
-    sizes_of,
-)
-from hopbytes.machines.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.util.computed_once import computed_once
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")
@@ -67,10 +58,8 @@ class Torus(NetworkMachine):
         if not self.bandwidth:
             object.__setattr__(self, "bandwidth", (1,) * len(self.sizes))
         if not len(self.sizes) == len(self.wrapped) == len(self.bandwidth) >= 1:
-            raise bad(
-                f"{len(self.sizes)} dimensions, wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}, "
-                "expected one of each per dimension",
-            )
+            what = f"wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}"
+            raise bad(f"{len(self.sizes)} dimensions, {what}, expected one of each per dimension")
         if self.order not in ORDERS:
             raise bad(f"torus: order={shorten(self.order)}, expected {' or '.join(ORDERS)}")
         if self.rule not in RULES:
@@ -83,17 +72,17 @@ class Torus(NetworkMachine):
     def parse(cls, text: str) -> Torus:
         kind, ring = cls.kind, cls.kind == "torus"
         keys = {key: example for key, example in KEYS.items() if ring or key != "wrap"}
-        head, found, per_hop = network_fields(kind, text, keys)
-        sizes = sizes_of(kind, head)
-        nodes = number_of(kind, "nodes", found.get("nodes", "1"), most=2**20)
-        wrap = found.get("wrap", "x".join("1" * len(sizes))).split("x") if ring else ["0"] * len(sizes)
-        if set(wrap) - {"0", "1"} or len(wrap) != len(sizes):
-            what = f"wrap={shorten('x'.join(wrap))}, expected 0 or 1 for each of {len(sizes)} sizes"
+        spec = NetworkSpec(kind, text, keys)
+        sizes = spec.sizes()
+        count = len(sizes)
+        nodes = spec.number("nodes", 1, most=2**20)
+        wrap = spec.word("wrap", joined("1" * count)).split("x") if ring else ["0"] * count
+        if set(wrap) - {"0", "1"} or len(wrap) != count:
+            what = f"wrap={shorten(joined(wrap))}, expected 0 or 1 for each of {count} sizes"
             raise bad(f"{kind}: {what}")
-        expected = f"one number, or one for each of {len(sizes)}"
-        bandwidth = bandwidths_of(kind, found.get("bw", "1"), len(sizes), expected)
-        order, rule = found.get("order", "row"), found.get("route", "ordered")
-        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
+        bandwidth = spec.bandwidth(count, f"one number, or one for each of {count}")
+        order, rule = spec.word("order", "row"), spec.word("route", "ordered")
+        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -102,13 +91,63 @@ class Torus(NetworkMachine):
     def network_spec(self) -> str:
         rings = joined(map(int, self.wrapped))
         usual = rings if not any(self.wrapped) else joined("1" * len(self.sizes))
-        text = f"{'torus' if any(self.wrapped) else 'mesh'}:{joined(self.sizes)}"
-        text += changed_fields(("nodes", self.nodes, 1), ("wrap", rings, usual))
-        text += bandwidth_field(self.bandwidth)
-        return text + changed_fields(("order", self.order, "row"), ("route", self.rule, "ordered"))
+        return f"{'torus' if any(self.wrapped) else 'mesh'}:{joined(self.sizes)}" + changed_fields(
+            ("nodes", self.nodes, 1), ("wrap", rings, usual), ("bw", shortest(self.bandwidth), "1"),
+            ("order", self.order, "row"), ("route", self.rule, "ordered"),
+        )  # fmt: skip
 
+    @computed_once(16)
     def network(self) -> Network:
-        return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)
+        sizes, wrapped, nodes = self.sizes, self.wrapped, self.nodes
+        dimensions = len(sizes)
+        routers = math.prod(sizes)
+        capacity = np.empty((*sizes, dimensions, 2), np.int64)
+        for d, (size, ring, width) in enumerate(zip(sizes, wrapped, self.bandwidth, strict=True)):
+            capacity[..., d, :] = width if size > 1 else 0
+            if not ring:  # nothing leads beyond the border
+                along = np.moveaxis(capacity, d, 0)
+                along[size - 1, ..., d, 0] = along[0, ..., d, 1] = 0
+        table = (hilbert_order(sizes) if self.order == "hilbert" else np.empty(0)).astype(np.int32)
+
+        def name_router(router: int) -> str:
+            return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
+
+        def name_link(link: int) -> str:
+            router, port = divmod(link, 2 * dimensions)
+            d, negative = divmod(port, 2)
+            there = [int(c) for c in np.unravel_index(router, sizes)]
+            there[d] = (there[d] + (-1 if negative else 1)) % sizes[d]
+            far = name_router(int(np.ravel_multi_index(there, sizes)))
+            return f"{name_router(router)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
+
+        def name_endpoint(node: int) -> str:
+            router, rank = divmod(node, nodes)
+            router = int(table[router]) if len(table) else router
+            return f"n{node} at {name_router(router)}" + (f", {rank}" if nodes > 1 else "")
+
+        def router_of_node() -> Int64:
+            return np.repeat((table if len(table) else np.arange(routers)).astype(np.int64), nodes)
+
+        def wiring() -> Wiring:
+            router = np.arange(routers, dtype=np.int64)
+            head = np.empty((routers, dimensions, 2), np.int64)
+            for d, size in enumerate(sizes):
+                for port, step in enumerate((1, -1)):
+                    places = np.stack(np.unravel_index(router, sizes))
+                    places[d] = (places[d] + step) % size
+                    head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
+            return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), router_of_node(), routers)
+
+        def geometry() -> Geometry:
+            places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
+            return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
+
+        numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(self.rule)], np.int64)
+        form = RouteForm("grid", numbers, table, split=self.rule == "spread")
+        return Network(
+            form, routers * nodes, routers, capacity.reshape(-1), name_link, name_endpoint, wiring,
+            geometry=geometry,
+        )
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut the longest side of the box that the nodes occupy, into halves as even as possible.
@@ -139,59 +178,3 @@ class Mesh(Torus):
 
     __slots__ = ()
     kind = "mesh"
-
-
-@lru_cache(maxsize=16)
-def _network(
-    sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...], order: str,
-    rule: str,
-) -> Network:
-    dimensions = len(sizes)
-    routers = math.prod(sizes)
-    capacity = np.empty((*sizes, dimensions, 2), np.int64)
-    for d, (size, ring, width) in enumerate(zip(sizes, wrapped, bandwidth, strict=True)):
-        capacity[..., d, :] = width if size > 1 else 0
-        if not ring:  # nothing leads beyond the border
-            along = np.moveaxis(capacity, d, 0)
-            along[size - 1, ..., d, 0] = along[0, ..., d, 1] = 0
-    table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
-
-    def name_router(router: int) -> str:
-        return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
-
-    def name_link(link: int) -> str:
-        router, port = divmod(link, 2 * dimensions)
-        d, negative = divmod(port, 2)
-        there = [int(c) for c in np.unravel_index(router, sizes)]
-        there[d] = (there[d] + (-1 if negative else 1)) % sizes[d]
-        far = name_router(int(np.ravel_multi_index(there, sizes)))
-        return f"{name_router(router)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
-
-    def name_endpoint(node: int) -> str:
-        router, rank = divmod(node, nodes)
-        router = int(table[router]) if len(table) else router
-        return f"n{node} at {name_router(router)}" + (f", {rank}" if nodes > 1 else "")
-
-    def router_of_node() -> Int64:
-        return np.repeat((table if len(table) else np.arange(routers)).astype(np.int64), nodes)
-
-    def wiring() -> Wiring:
-        router = np.arange(routers, dtype=np.int64)
-        head = np.empty((routers, dimensions, 2), np.int64)
-        for d, size in enumerate(sizes):
-            for port, step in enumerate((1, -1)):
-                places = np.stack(np.unravel_index(router, sizes))
-                places[d] = (places[d] + step) % size
-                head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
-        return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), router_of_node(), routers)
-
-    def geometry() -> Geometry:
-        places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
-        return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
-
-    numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(rule)], np.int64)
-    form = RouteForm("grid", numbers, table, split=rule == "spread")
-    return Network(
-        form, routers * nodes, routers, capacity.reshape(-1), "as given", name_link, name_endpoint, wiring,
-        geometry=geometry,
-    )

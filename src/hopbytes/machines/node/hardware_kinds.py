@@ -35,6 +35,11 @@ NAMES_BY_WORTH = (
     "node", "gpu", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "nvlink", "xgmi",
     "card", "pci", "drawer", "book", "group",
 )  # fmt: skip
+#: Makers of GPUs by their PCI vendor, each with a runtime that counts its own GPUs; PCI classes of
+#: accelerators (3-D controller, other display, processing accelerator); makers whose displays compute.
+VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+MAKERS = tuple(VENDORS.values())
+ACCELERATORS, DISPLAY_MAKERS = ("0302", "0380", "1200"), ("nvidia", "amd")
 _DEPTH = {kind: depth for depth, kind in enumerate(reversed(DEFAULT_DISTANCE))}  # node is 0
 
 
@@ -48,20 +53,13 @@ def default_distance(names: Iterable[str], inner: int) -> int:
 
     The largest of the table; a kind found outside one that the table puts further out (a NUMA domain
     that holds packages) adds its own distance to that.
-
-    >>> default_distance(["l3", "numa"], 1), default_distance(["numa"], 10)
-    (5, 15)
     """
     own = max(DEFAULT_DISTANCE.get(base_kind(name), 5) for name in names)
     return own if own >= inner else inner + own
 
 
 def usual_depth(name: str) -> int:
-    """How far inside a kind usually lies; 0 for unknown kinds.
-
-    >>> usual_depth("package") < usual_depth("numa") < usual_depth("l3")
-    True
-    """
+    """How far inside a kind usually lies; 0 for unknown kinds."""
     return _DEPTH.get(base_kind(name), 0)
 
 
@@ -73,11 +71,7 @@ def worth(name: str) -> tuple[int, str]:
 
 
 def numbered(chain: Sequence[str]) -> list[str]:
-    """Make the names of a chain, outermost first, distinct: the second ``group`` is ``group-2``.
-
-    >>> numbered(["numa", "group", "numa"])
-    ['numa', 'group', 'numa-2']
-    """
+    """Make the names of a chain, outermost first, distinct: the second ``group`` is ``group-2``."""
     names: list[str] = []
     for kind in chain:
         seen = sum(base_kind(name) == kind for name in names)
@@ -89,11 +83,6 @@ def aligned(chains: Iterable[Sequence[str]]) -> tuple[list[str], dict[tuple[str,
     """Find one order of names, outermost first, in which every chain appears, and the chains' names in it.
 
     A new name goes between its neighbours at the place its kind usually has. O(names²) for each chain.
-
-    >>> aligned([["package", "l3", "core"], ["package", "die", "core"]])[0]
-    ['package', 'die', 'l3', 'core']
-    >>> aligned([["numa", "group", "pu"], ["group", "numa", "pu"]])[1][("numa", "group", "pu")]
-    ['numa', 'group-2', 'pu']
     """
     order: list[str] = []
     names: dict[tuple[str, ...], list[str]] = {}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts, read_slots
@@ -299,7 +299,7 @@ def flux_job(environment: Environment) -> JobInfo:
 
 def read_flux(text: str, where: str = "resource.R") -> JobInfo:
     """Read resources as Flux writes them (R, version 1; Flux RFC 20)."""
-    try:
+    with damaged(where, "the resources of Flux, R in version 1"):
         resources: dict[str, Any] = json.loads(text)
         execution: dict[str, Any] = resources["execution"]
         hosts = [host for item in execution["nodelist"] for host in expand_hosts(item, where)]
@@ -310,11 +310,7 @@ def read_flux(text: str, where: str = "resource.R") -> JobInfo:
         # Ranks are those of the instance; the hosts of a job in it are listed in their order.
         granted = [cores[rank] for rank in sorted(cores)]
         if len(granted) != len(hosts):
-            raise ValueError
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(where, None, "no resources of Flux, expected R in version 1") from None
+            raise ValueError(f"{len(granted)} ranks on {len(hosts)} hosts")
     trees = _flux_trees(resources.get("scheduling"), granted, where.replace(".R", ".R.scheduling"))
     counts = tuple(map(len, granted))
     return JobInfo("Flux", distinct_hosts(hosts, where), counts, trees=trees)
@@ -334,18 +330,13 @@ def _flux_trees(
     """
     if not isinstance(scheduling, dict) or not scheduling.keys() & {"children", "graph"}:
         return None
-    try:
+    with damaged(where, "units inside nodes as TreePool or RFC 40 have them"):
         topos = _topos(scheduling)
         if len(topos) != len(granted):
             return None
         trees = [_flux_tree(topos[rank], where) for rank in sorted(topos)]
         if any(not own <= set(tree.os_pus.tolist()) for tree, own in zip(trees, granted, strict=True)):
-            raise ValueError
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        what = "no units inside nodes, expected those of TreePool or RFC 40"
-        raise FormatError(where, None, what) from None
+            raise ValueError("a core of the job that no node has")
     return tuple(zip(trees, granted, strict=True))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import NamedTuple
 
@@ -10,12 +11,10 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
 from hopbytes.text.cpu_lists import MAX_PUS
-
-#: Makers of GPUs, each with a runtime that counts its own GPUs.
-MAKERS = ("nvidia", "amd", "intel")
+from hopbytes.text.lines import natural_key
 
 
 @frozen
@@ -56,6 +55,27 @@ class Gpu:
     def shown_as(self) -> str:
         """What the variable of its maker takes to make it visible."""
         return self.device or str(self.index)
+
+
+def nearest_adapters(
+    nearness: Sequence[Mapping[str, int]], names: Collection[str]
+) -> list[NearAdapter | None]:
+    """Return the adapter of each GPU: of those with the least number, one that the fewest GPUs have so far.
+
+    `names` are all adapters of the node; an adapter without a number is not known to be near.
+    """
+    ordered = sorted(names, key=natural_key)
+    taken = dict.fromkeys(ordered, 0)
+    found: list[NearAdapter | None] = []
+    for near in nearness:
+        known = [name for name in ordered if name in near]
+        best = min(known, key=lambda name: (near[name], taken[name]), default=None)
+        if best is None:
+            found.append(None)
+            continue
+        taken[best] += 1
+        found.append(NearAdapter(best, ordered.index(best), len(ordered)))
+    return found
 
 
 @frozen(eq=False, owns=("units", "os_pus", "logical_pus", "logical_cores"))
@@ -103,7 +123,6 @@ class NodeTree:
         return len(np.unique(self.units[self.units[:, names[0]] >= 0, names[0]])) if names else 0
 
     def facts(self) -> dict[str, int]:
-        """Return the numbers of ``pus``, ``cores``, ``packages``, ``numa`` and ``gpus``."""
         return {
             "pus": len(self.os_pus) if self.pus_known else 0,
             "cores": self.count("core"),
@@ -136,13 +155,7 @@ def node_tree(
     gpus: tuple[Gpu, ...] = (), host: str = "", numa: int = 0, where: str = "node",
     numa_barred: int = 0, notices: tuple[str, ...] = (), pus_known: bool = True,
 ) -> NodeTree:
-    """Build a node from the parts a reader found.
-
-    >>> cores = tuple(Part("core", i, (Part("pu", i), Part("pu", i + 2))) for i in range(2))
-    >>> tree = node_tree(Part("machine", 0, cores), allowed={1, 2, 3})
-    >>> tree.kinds, tree.os_pus.tolist(), tree.cores.tolist()
-    (('core', 'pu'), [2, 1, 3], [0, 1, 1])
-    """
+    """Build a node from the parts a reader found."""
     chains = _chains(root)
     found = [tuple(numbered([part.kind for part in chain])) for chain in chains]
     kinds, renamed = aligned(found)
@@ -164,13 +177,20 @@ def node_tree(
         cores = units[:, columns["core"]].astype(np.int64)
         # A PU outside all cores is one of its own.
         cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
-    try:
+    with errors_about(where):
         whole = NodeTree(
             tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices, pus_known
         )
         return whole if allowed is None else whole.restricted(allowed)
-    except FormatError as error:
-        raise FormatError(where, None, error.what) from None
+
+
+@contextmanager
+def errors_about(where: str) -> Iterator[None]:
+    """Say of errors inside the block that they are about a file, or what else something was read from."""
+    try:
+        yield
+    except HopbytesError as error:
+        raise FormatError(where, None, error.what if isinstance(error, FormatError) else str(error)) from None
 
 
 def _chains(root: Part) -> list[list[Part]]:
@@ -203,12 +223,7 @@ def _usual_order(kinds: list[str], units: Int32) -> list[int]:
 
 
 def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collection[int]) -> Part:
-    """Build the parts of a node from the PUs of each unit.
-
-    >>> halves = {("package", 0): frozenset({0, 1}), ("package", 1): frozenset({2, 3})}
-    >>> [len(part.inside) for part in parts_from_sets(halves, range(4)).inside]
-    [2, 2]
-    """
+    """Build the parts of a node from the PUs of each unit."""
     units = [(frozenset(members) & frozenset(pus), kind, index) for (kind, index), members in sets.items()]
     # Largest first; of equal ones, the kind that usually lies outside.
     units = sorted(
@@ -238,13 +253,7 @@ def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collect
 
 @frozen(eq=False)
 class NodeInventory:
-    """The nodes of a machine one by one, each with the numbers its operating system uses.
-
-    >>> import hopbytes as hb
-    >>> inventory = hb.allocate("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
-    >>> inventory.n_nodes, inventory.tree(1).os_pus.tolist(), len(inventory.os_cpus())
-    (2, [0, 2, 1, 3], 8)
-    """
+    """The nodes of a machine one by one, each with the numbers its operating system uses."""
 
     trees: tuple[NodeTree, ...]  # distinct nodes
     tree_of_node: tuple[int, ...]  # which of `trees` every node of the machine is
@@ -276,11 +285,9 @@ class NodeInventory:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return len(self.tree_of_node)
 
     def tree(self, node: int) -> NodeTree:
-        """The tree of one node, with all its numbers."""
         return self.trees[self.tree_of_node[node]]
 
     def places_per_node(self) -> Int64:

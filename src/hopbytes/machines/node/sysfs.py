@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Mapping
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.node.node_tree import MAKERS, Gpu, NodeTree, node_tree, parts_from_sets
+from hopbytes.machines.node import hardware_kinds
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, node_tree, parts_from_sets
 from hopbytes.text.cpu_lists import parse_list
 
 #: Files that say what a node is, below :data:`ROOT`. The probe (``probe.sh``) reads the same ones.
@@ -32,11 +32,6 @@ PATTERNS = (
     "class/kfd/kfd/topology/nodes/[0-9]*/properties",
 )
 ROOT = "/sys"
-#: PCI classes of accelerators, and makers whose display adapters compute.
-ACCELERATORS = ("0x0302", "0x0380", "0x1200")
-DISPLAY, DISPLAY_MAKERS = "0x0300", ("nvidia", "amd")
-VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}
-
 CPU = re.compile(
     r"devices/system/cpu/cpu([0-9]{1,5})/(?:topology/(\w+)|cache/(index[0-9]{1,2})/(\w+))", re.ASCII
 )
@@ -66,13 +61,7 @@ def collect(root: str = ROOT) -> dict[str, str]:
 
 
 def add_file(files: dict[str, str], path: str, content: str) -> None:
-    """Add the content of a file, or some of its lines, to files by their paths.
-
-    >>> files = {}
-    >>> add_file(files, "class/kfd/kfd/topology/nodes/1/properties", "simd_count 304")
-    >>> files
-    {'class/kfd/kfd/topology/nodes/1/properties/simd_count': '304'}
-    """
+    """Add the content of a file, or some of its lines, to files by their paths."""
     if not PROPERTIES.fullmatch(path):
         files[path] = content
         return
@@ -85,10 +74,7 @@ def add_file(files: dict[str, str], path: str, content: str) -> None:
 def node_from_files(
     files: Mapping[str, str], allowed: Collection[int] | None, *, host: str = "", where: str = ROOT
 ) -> NodeTree:
-    """Build a node from what its kernel says.
-
-    Source: Linux documentation, admin-guide/cputopology and ABI/stable/sysfs-devices-system-cpu.
-    """
+    """Build a node from what its kernel says (admin-guide/cputopology of Linux)."""
     online = parse_list(files.get("devices/system/cpu/online", ""), where)
     if not online:
         raise FormatError(where, None, "no list of CPUs that are online, expected Linux with /sys mounted")
@@ -106,7 +92,8 @@ def node_from_files(
                 sets["numa", int(numa[1])] = members
     for (number, _), cache in caches.items():
         kind = f"l{cache.get('level', '')}"
-        if number in online and cache.get("type") != "Instruction" and kind in DEFAULT_DISTANCE:
+        known = kind in hardware_kinds.DEFAULT_DISTANCE and cache.get("type") != "Instruction"
+        if known and number in online:
             _add(sets, kind, parse_list(cache.get("shared_cpu_list", ""), where) & online)
     numa_nodes = max(1, sum(bool(NUMA.fullmatch(path)) for path in files))
     root = parts_from_sets(sets, online)
@@ -127,10 +114,11 @@ def _gpus(files: Mapping[str, str], usable: set[int], where: str) -> tuple[tuple
         found = DEVICE.fullmatch(path)
         if found:
             devices.setdefault(found[1].lower(), {})[found[2]] = content.lower()
-    own: dict[str, list[str]] = {maker: [] for maker in (*MAKERS, "")}
+    own: dict[str, list[str]] = {maker: [] for maker in (*hardware_kinds.MAKERS, "")}
     for address, facts in sorted(devices.items()):
-        kind, maker = facts.get("class", "")[:6], VENDORS.get(facts.get("vendor", ""), "")
-        if kind in ACCELERATORS or (kind == DISPLAY and maker in DISPLAY_MAKERS):
+        kind, maker = facts.get("class", "")[2:6], hardware_kinds.VENDORS.get(facts.get("vendor", "")[2:], "")
+        shows = kind == "0300" and maker in hardware_kinds.DISPLAY_MAKERS
+        if shows or kind in hardware_kinds.ACCELERATORS:
             own[maker].append(address)
     parts = _shown_by_driver(files)
     hidden = set(own["amd"]) - set(parts)

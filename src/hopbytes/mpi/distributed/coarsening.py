@@ -10,9 +10,9 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.engine import SearchProblem
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.parallel import LevelGraph, cluster_synchronously
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
@@ -221,11 +221,7 @@ class Contracted:
 
 
 def contract_over_ranks(rows: Rows, leader: Int64) -> Contracted:
-    """Contract clusters; the coarse vertex lies on the rank of the leader; collective.
-
-    Loads are summed, parallel arcs merged, and arcs within clusters vanish. Vertices are numbered by rank and
-    leader. O((n + m) / P log) work per rank, and an arc per pair of clusters is sent at most.
-    """
+    """Contract clusters; the coarse vertex lies on the rank of the leader; collective."""
     member = rows.member
     leads = leader == rows.ids
     count = int(np.count_nonzero(leads))

@@ -93,11 +93,8 @@ def _divided_rows(
     path: str, n: int, arcs: int, present: Container[str], numbers: Callable[[str, int, int], Int64],
     rank: int, size: int,
 ) -> Slab:
-    """Return the rows of one of `size` processes, of which every one has about as many vertices and arcs.
-
-    `numbers` reads a range of "rows" (the first arc of each, and the number of all), "neighbours", "weights"
-    or "loads", as far as they are present. O((n + m) / P) memory.
-    """
+    """Return the rows of one of `size` processes, of which every one has about as many vertices and arcs."""
+    # `numbers` reads a range of "rows" (the first arc of each, and the number of all), "neighbours" …
     first, end = (
         first_row(n, arcs, lambda vertex: int(numbers("rows", vertex, vertex + 1)[0]), part, size)
         for part in (rank, rank + 1)
@@ -198,10 +195,7 @@ def _own_lines(path: str, rank: int, size: int) -> tuple[Header, int, int, int, 
 
 
 def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
-    """Return the rows of one of `size` processes.
-
-    Every process opens the file to read it, so that HDF5 with MPI is not needed.
-    """
+    """Return the rows of one of `size` processes."""
     try:
         import h5py
     except ImportError:
@@ -210,6 +204,7 @@ def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
     assert match is not None
     path, group = match["path"], match["group"]
     try:
+        # Every process opens the file to read it, so that HDF5 with MPI is not needed.
         with damaged(path, "a whole HDF5 file with a graph"), h5py.File(path, "r") as file:
             return _hdf5_read(path, _hdf5_group(path, file, group), rank, size)
     except OSError as error:
@@ -272,11 +267,7 @@ def _some_names(group: Any) -> str:
 
 
 def generated_slab(spec: str, rank: int, size: int) -> Slab:
-    """Return the rows of one of `size` processes.
-
-    >>> generated_slab("grid:2x2", 0, 2).targets
-    array([1, 2, 0, 3])
-    """
+    """Return the rows of one of `size` processes."""
     name, _, text = spec.partition(":")
     words = text.split("x")
     if all(word.isdigit() and 0 < len(word) < 12 for word in words):

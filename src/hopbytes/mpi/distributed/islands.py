@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +12,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.hierarchy import levels_of
-from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
 from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.base import Level
@@ -99,19 +100,25 @@ def map_by_islands(rows: Rows, task: Task, history: History) -> Int32:
     with member.phase("cut"):
         island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, history, task.cutter)
     sizes = member.summed(np.bincount(island, minlength=len(outer.parent)).astype(np.int64))
-    groups = groups_of(sizes, member.size)
+
+    def inside(number: int, own: Rows) -> Int64:
+        pes = np.flatnonzero(outer.child_of_pe == number)
+        return pes[map_by_islands(own, task.part(pes, number), History())]
+
+    return mapped_apart(rows, island, sizes, inside).astype(np.int32)
+
+
+def mapped_apart(rows: Rows, island: Int32, sizes: Int64, inside: Callable[[int, Rows], Int64]) -> Int64:
+    """Return int64[n], what `inside` finds for the vertices of every island on its ranks; collective."""
+    member, groups = rows.member, groups_of(sizes, rows.member.size)
     with member.phase("deal"):
         dealt = deal(rows, island, groups)
     shared = member.size > len(groups)
     color = next((i for i, ranks in enumerate(groups) if member.rank in ranks), 0) if shared else member.rank
     own = member.split(color)
-    parts = [np.empty(0, np.int64)]
-    for number, slab in dealt.slabs.items():
-        pes = np.flatnonzero(outer.child_of_pe == number)
-        part = map_by_islands(Rows.of(own, slab), task.part(pes, number), History())
-        parts.append(pes[part])
+    parts = [inside(number, Rows.of(own, slab)) for number, slab in dealt.slabs.items()]
     own.comm.Free()
-    return dealt.back(np.concatenate(parts)).astype(np.int32)
+    return dealt.back(np.concatenate([np.empty(0, np.int64), *parts]))
 
 
 @frozen(eq=False)
@@ -207,12 +214,9 @@ def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
 
 
 def cut_over_ranks(rows: Rows, caps: Int64, seed: int, history: History, cutter: str = "own") -> Int32:
-    """Partition a distributed graph into blocks of bounded load with few arcs between them; collective.
-
-    PT-Scotch needs a vertex on every process, and our own coarsening takes its place where one has none.
-    """
+    """Partition a distributed graph into blocks of bounded load with few arcs between them; collective."""
     cut = _Cut(rows, caps, history)
-    if cutter != "own" and min(rows.member.all(rows.n)) == 0:
+    if cutter != "own" and min(rows.member.all(rows.n)) == 0:  # PT-Scotch needs a vertex on every process
         cutter = "own"
     starts = [] if cutter == "ptscotch" else [cut.by_coarsening(seed + number) for number in range(STARTS)]
     if cutter != "own":

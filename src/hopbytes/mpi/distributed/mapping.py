@@ -132,7 +132,9 @@ def map_distributed(
         rows, allocation = _begin(member, slab, where, (strategy, cutter), options)
     if isinstance(allocation, Tree):
         return _one_each(rows, allocation, preset, seed, cutter)
-    unit = _unit_over_ranks(rows, allocation)
+    unit = 1  # the greatest common divisor of all loads, where PEs have several tasks
+    if rows.total > allocation.k:
+        unit = max(1, math.gcd(*member.all(common_divisor(rows.loads))))
     units = rows if unit == 1 else replace(rows, loads=rows.loads // unit)
     bound = _bound_over_ranks(units, allocation, exact_imbalance(imbalance))
     within = replace(units, loads=_counted(units, allocation, bound))
@@ -219,11 +221,6 @@ def _one_each(rows: Rows, tree: Tree, preset: str, seed: int, cutter: str) -> Di
         **_by_rank(member, rows),
     }
     return DistributedMapping(pe.astype(np.int32), rows.first, rows.total, tree, info)
-
-
-def _unit_over_ranks(rows: Rows, where: Allocation) -> int:
-    """Return the greatest common divisor of all loads; 1 where every PE has a task of its own."""
-    return 1 if rows.total <= where.k else max(1, math.gcd(*rows.member.all(common_divisor(rows.loads))))
 
 
 def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> LoadBound:

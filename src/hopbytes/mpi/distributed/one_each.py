@@ -14,7 +14,7 @@ from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks
-from hopbytes.mpi.distributed.islands import FEWEST, Task, cut_over_ranks, deal, groups_of
+from hopbytes.mpi.distributed.islands import FEWEST, Task, cut_over_ranks, mapped_apart
 from hopbytes.mpi.distributed.rows import Rows, cost_over_ranks
 from hopbytes.solve.sides import PlaceLike
 from hopbytes.util.random_numbers import derived_seeds
@@ -24,11 +24,7 @@ WIDE = 32
 
 
 def regular_tree(where: PlaceLike) -> Tree | None:
-    """Return the tree of which every core is a PE and all units of a level are alike, or None.
-
-    >>> regular_tree("node:3@10 core:4@1"), regular_tree("node:2 core:[3,4]"), regular_tree("torus:3x3")
-    (Tree('node:3@10 core:4@1', 12 cores), None, None)
-    """
+    """Return the tree of which every core is a PE and all units of a level are alike, or None."""
     if isinstance(where, Allocation):
         whole = where.k == where.machine.n_cores and where.capacity is None and len(where.cores) == where.k
         if where.use.chosen or where.tasks_of_nodes is not None or not whole:
@@ -96,25 +92,16 @@ def map_one_each(rows: Rows, units: Units, history: History) -> Int64:
     if len(parts) > 1:
         with member.phase("cut"):
             unit = cut_over_ranks(rows, sizes, units.seed, history, units.cutter)
-    groups = groups_of(sizes, member.size)
-    with member.phase("deal"):
-        dealt = deal(rows, unit, groups)
-    shared = member.size > len(groups)
-    color = next((i for i, ranks in enumerate(groups) if member.rank in ranks), 0) if shared else member.rank
-    own = member.split(color)
-    found = [np.empty(0, np.int64)]
-    for number, slab in dealt.slabs.items():
+
+    def inside(number: int, own: Rows) -> Int64:
         first, part = parts[number]
-        found.append(first + map_one_each(Rows.of(own, slab), part, History()))
-    own.comm.Free()
-    return dealt.back(np.concatenate(found))
+        return first + map_one_each(own, part, History())
+
+    return mapped_apart(rows, unit, sizes, inside)
 
 
 def cost_of_one_each(rows: Rows, tree: Tree, pe: Int64) -> tuple[int, str]:
-    """Return J, and what is wrong with a mapping of one task per PE or ""; collective, O(m / P) memory.
-
-    Every process counts the tasks of a range of PEs.
-    """
+    """Return J, and what is wrong with a mapping of one task per PE or ""; collective, O(m / P) memory."""
     member, k = rows.member, tree.n_cores
     owned, ascending = -(-k // member.size), np.sort(pe)
     outside = len(pe) > 0 and not 0 <= int(ascending[0]) <= int(ascending[-1]) < k

@@ -30,11 +30,7 @@ SLACK = 0.03
 
 
 def missing_ptscotch() -> str:
-    """Return why PT-Scotch cannot be used, or "".
-
-    >>> isinstance(missing_ptscotch(), str)
-    True
-    """
+    """Return why PT-Scotch cannot be used, or ""."""
     try:
         _libraries()
     except UnsupportedError as error:

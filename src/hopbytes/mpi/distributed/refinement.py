@@ -10,8 +10,9 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
-from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
 from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import SearchProblem, SearchSettings
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.linear_cost import held
 from hopbytes.kernels.records import Csr, Distances
@@ -197,10 +198,7 @@ def refine_over_ranks(rows: Rows, pe: Int32, target: Target, number: int, seed: 
 
 
 def shares(rows: Rows, around: Int32, pe: Int32, target: Target, number: int) -> Int64:
-    """Return int64[k], the load that own vertices may have on each PE; over all ranks that is within caps.
-
-    An overload is first to be moved away by the ranks of lowest number.
-    """
+    """Return int64[k], the load that own vertices may have on each PE; over all ranks that is within caps."""
     member = rows.member
     own = group_sums(pe, rows.loads, target.k)
     spare = target.caps - member.summed(own)
@@ -210,7 +208,7 @@ def shares(rows: Rows, around: Int32, pe: Int32, target: Target, number: int) ->
     position = np.where(count > 0, (before + number) % np.maximum(count, 1), 0)
     share, rest = np.divmod(np.maximum(spare, 0), np.maximum(count, 1))
     extra = np.where(wanted > 0, share + (position < rest), 0)
-    over = np.maximum(-spare, 0)
+    over = np.maximum(-spare, 0)  # moved away by the ranks of lowest number first
     if int(over.max(initial=0)) > 0:
         own = own - np.clip(over - member.before(own), 0, own)
     return own + extra

@@ -366,11 +366,7 @@ def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32, around: Int32 | No
 
 
 def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size: int) -> int:
-    """Return the first vertex of a rank, so that vertices and arcs are divided evenly.
-
-    >>> [first_row(4, 8, lambda vertex: 2 * vertex, part, 2) for part in range(3)]
-    [0, 2, 4]
-    """
+    """Return the first vertex of a rank, so that vertices and arcs are divided evenly."""
     wanted = (n + m) * part // size
     low, high = 0, n
     while low < high:

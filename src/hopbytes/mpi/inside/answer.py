@@ -11,11 +11,11 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.formats.mappings.numbering import parse_cpus
-from hopbytes.launch.observed import Seen, mapping_by_node
+from hopbytes.launch.observed import mapping_by_node
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.mpi.processes import UNITS, Spot, machine_of, spot
+from hopbytes.mpi.processes import UNITS, Spot, machine_of, pe_of_processes, spot
 from hopbytes.solve.problem import Constraints
 
 
@@ -29,13 +29,7 @@ class Question:
 
     @classmethod
     def read(cls, text: str) -> Question:
-        """Read the lines that ``order.c`` writes: for each process one with its place, then its arcs.
-
-        >>> text = "process\\tn1\\tab\\t0-1\\t0-3\\t\\t\\t0\\n"
-        >>> question = Question.read(text + "0 1 8\\n" + text.replace("n1", "n2"))
-        >>> question.spots[1], question.topology.m
-        (Spot(host='n2', cpus=(0, 1), units=(0, -1, -1, -1)), 1)
-        """
+        """Read the lines that ``order.c`` writes: for each process one with its place, then its arcs."""
         spots, programs, arcs, asked = [], [], list[list[int]](), True
         for line in text.splitlines():
             word, *rest = line.split("\t")
@@ -110,26 +104,15 @@ def _check_world(question: Question, content: CommGraph | Mapping) -> None:
 
 def _processes(where: Allocation, spots: tuple[Spot, ...]) -> tuple[Allocation, Int64]:
     """Return the PEs on which processes run, and their processes; unbound ones take PEs of their node."""
-    pe = _pe_of(where, spots)
+    pe = pe_of_processes(where, spots, by=mapping_by_node)
     order = np.argsort(pe, kind="stable")
     return where.select(pe[order]), order
 
 
-def _pe_of(where: Allocation, spots: tuple[Spot, ...]) -> Int64:
-    """Return int64[processes], the PE of each."""
-    seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
-    pe = mapping_by_node(where, seen, "machine").pe.astype(np.int64)
-    same = np.flatnonzero(np.diff(np.sort(pe)) == 0)
-    if len(same):
-        twice = np.flatnonzero(pe == np.sort(pe)[same[0]])
-        both = f"ranks {twice[0]} and {twice[1]}"
-        raise InfeasibleError(f"{both} run on one slot, expected one process per slot")
-    return pe
-
-
 def _as_mapped(question: Question, mapping: Mapping, *, keep_first: bool) -> Int64:
     """Return the order in which the process on the PE of task i has rank i."""
-    process = {int(pe): rank for rank, pe in enumerate(_pe_of(mapping.where, question.spots))}
+    pes = pe_of_processes(mapping.where, question.spots, by=mapping_by_node)
+    process = {pe: rank for rank, pe in enumerate(pes.tolist())}
     ranks = np.full(mapping.n, -1, np.int64)
     for task, pe in enumerate(mapping.pe.tolist()):
         if pe not in process or ranks[process[pe]] >= 0:

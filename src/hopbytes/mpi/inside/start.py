@@ -33,10 +33,7 @@ def start_inside(
     words: list[str], options: list[str], stem: str | None = None, *, compiler: str | None = None,
     dry_run: bool = False,
 ) -> tuple[int, str]:
-    """Start a launch command; return its exit code and, if it was not started, how to do so.
-
-    `options` are the words of ``hopbytes`` by which rank 0 obtains the order.
-    """
+    """Start a launch command; return its exit code and, if it was not started, how to do so."""
     command = LaunchCommand.parse(words, several=True)
     application = application_of(command)
     check_belongs(command, application)

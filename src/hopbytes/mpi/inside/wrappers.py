@@ -34,10 +34,7 @@ _WORDS = re.compile(r"[\w\s*]+")
 
 
 def wrappers(header: str) -> str:
-    """Return C text with a wrapper for each function of a preprocessed ``mpi.h`` that needs one.
-
-    Each is written under both of its names, since some Fortran bindings call ``MPI_…`` and others ``PMPI_…``.
-    """
+    """Return C text with a wrapper for each function of a preprocessed ``mpi.h`` that needs one."""
     functions = dict(_functions(header))
     if not {"MPI_Send", "MPI_Comm_split", "MPI_Init"} <= functions.keys():
         raise UnsupportedError("mpi.h: no functions are recognised, expected declarations such as MPI_Send")

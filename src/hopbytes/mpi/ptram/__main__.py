@@ -23,6 +23,7 @@ from hopbytes.mpi.distributed.rows import Member, sentence
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.solve.map_record import map_record
 from hopbytes.util.options import build
+from hopbytes.util.quantities import plain_value
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 
@@ -100,7 +101,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     report = leaders.report()
     if rank == 0:
         record["seconds"]["all"] = time.perf_counter() - began
-        print(json.dumps(record | {"leaders": report}, default=_plain), flush=True)
+        print(json.dumps(record | {"leaders": report}, default=plain_value), flush=True)
     return 0
 
 
@@ -124,10 +125,6 @@ def _map(
 def _complain(text: str) -> int:
     print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
     return 1
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 if __name__ == "__main__":

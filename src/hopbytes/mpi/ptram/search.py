@@ -179,7 +179,6 @@ class OwnRoutes:
         self._hops = [_hops_around(network, endpoints, site) for site in self.sites.tolist()]
 
     def __len__(self) -> int:
-        """Number of routes."""
         return len(self.routes.indptr) - 1
 
     @property
@@ -246,10 +245,7 @@ class OwnRoutes:
         return over
 
     def nearest(self, site: int, count: int, *, nearby: bool = False) -> Int64:
-        """Return the `count` sites nearest to an own one, by the hops of the longer of both directions.
-
-        Ties are broken by the lower number of the site, or with `nearby` by the nearer number.
-        """
+        """Return the `count` sites nearest to an own one, by the hops of the longer of both directions."""
         sites, hops = self._hops[site - int(self.sites[0])]
         order = np.lexsort((sites, np.abs(sites - site) if nearby else sites, hops))
         near: Int64 = sites[order][sites[order] != site][:count]
@@ -317,7 +313,7 @@ class GroupArcs:
 
 
 class Fits:
-    """The free sites a group may take so that all other groups still fit; ``core/routing/place_fit.hpp``."""
+    """The free sites a group may take so that all other groups still fit; ``core/routing/places.hpp``."""
 
     def __init__(self, sizes: Int64, capacities: Int64) -> None:
         caps = np.unique(capacities)
@@ -339,7 +335,6 @@ class Fits:
         return allowed
 
     def take(self, group: int, site: int) -> None:
-        """Record that the group takes the site."""
         self._need[: self.group_class[group] + 1] -= 1
         self._have[: self.site_class[site] + 1] -= 1
 
@@ -351,11 +346,7 @@ def _batch(changes: LinkChanges, number: int) -> Int64:
 
 
 def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
-    """Return int32[G], the site of every group, equal on all leaders, and this leader's evaluations.
-
-    Every leader evaluates its own free sites, and the best candidate of all leaders is taken. Each group
-    costs one Allgather of three numbers and one Bcast of the changes of link loads.
-    """
+    """Return int32[G], the site of every group, equal on all leaders, and this leader's evaluations."""
     traffic, own = part.traffic, part.own
     load = np.zeros(own.n_links, np.int64)
     site_of = np.full(len(traffic.sizes), -1, np.int32)
@@ -490,11 +481,7 @@ def _pairs(
 def _changes(
     part: Part, site_of: Int32, group_at: Int64, pairs: list[tuple[int, int]]
 ) -> tuple[list[int], LinkChanges]:
-    """Return the numbers of this leader's pairs and the changes on links that each exchange would cause.
-
-    This leader has the routes of the node that a group leaves. The leader of the node that it moves to sends
-    the other half: for each pair the number of links, then the links, then the amounts.
-    """
+    """Return the numbers of this leader's pairs and the changes on links that each exchange would cause."""
     own, empty = part.own, np.empty(0, np.int64)
     owner = np.searchsorted(part.firsts, np.arange(own.count), side="right") - 1
     mine = [number for number, (origin, _) in enumerate(pairs) if own.owns(origin)]
@@ -508,6 +495,7 @@ def _changes(
         ])
 
     near_halves = halves(theirs, at_origin=False)
+    # To the leader of the node that a group leaves: of each pair the number of links, the links, the amounts.
     messages: list[list[Int64]] = [[] for _ in range(part.wire.size)]
     for i, number in enumerate(theirs):
         half = _batch(near_halves, i)

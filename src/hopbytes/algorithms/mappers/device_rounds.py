@@ -1,0 +1,123 @@
+"""Device rounds: a multilevel mapping whose large graphs are coarsened and refined on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen, own
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
+from hopbytes.algorithms.mappers.multisection import FAST
+from hopbytes.algorithms.shared.search_distances import search_problem
+from hopbytes.engine.device import Device, chosen, enough_memory
+from hopbytes.engine.device_rounds import AnyArray, DeviceDistances, DeviceGraph, Rounds, map_in_rounds
+from hopbytes.engine.problem import prepare
+from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.records import Distances
+from hopbytes.machines.distances import NetworkDistance, kernel_distances
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+#: PEs of a network whose distances fit in a table on the device (64 bits each: 512 MiB).
+MOST_IN_TABLE = 2**13
+
+
+@mappers.register("device_rounds")
+@frozen
+class DeviceRounds(Mapper):
+    """Coarsen on a GPU, map the coarsest graph on the CPU, and refine on the GPU during uncoarsening.
+
+    Clusters are pairs of vertices that rate each other highest, and vertices that join them; the moves are
+    rounds after Jet (Gilbert et al., 2024) under the distances of the PEs (``core/device``). The coarsest
+    graph is mapped by ``deep_multisection``. The answer has the same bytes on the CPU, where kernels are
+    loops, and on every GPU. O(levels x rounds x (n + m)).
+
+    With one task per PE, and with fixed, forbidden or migrating tasks, the CPU searches without the device.
+    """
+
+    #: cpu, cuda, or auto: a GPU where there is one, otherwise ``deep_multisection`` on the CPU
+    device: str = "cpu"
+    per_pe: int = 100  #: vertices of the coarsest graph for each PE
+    fewest: int = 2**16  #: approximate least number of vertices of the coarsest graph
+    clustering_rounds: int = 4  #: rounds of clustering on every graph
+    move_rounds: int = 12  #: rounds of moves on every graph
+    cycles: int = 1  #: V-cycles that follow the first mapping
+    search: bool = False  #: the coarsest graph is mapped by ``multisection`` as in the preset ``fast``
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        device, why = chosen(self.device, effort.threads)
+        if bounds.exact or bounds.linear_cost is not None or where.k < 2 or graph.n == 0:
+            why = "one task per PE and fixed, forbidden or migrating tasks are mapped by the CPU"
+            if self.device == "cuda":
+                raise UnsupportedError(f"device cuda: {why}, expected a partition without them")
+        if why:
+            if self.device == "auto":
+                effort.notices.append(f"mapped by the CPU: {why}")
+            return self._by_cpu(graph, where, bounds, effort)
+        with enough_memory(device):
+            return self._on(device, graph, where, bounds, effort)
+
+    def _by_cpu(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        return (FAST if self.search else DeepMultisection()).map(graph, where, bounds, effort)
+
+    def _on(
+        self, device: Device, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        xp, problem = device.xp, search_problem(graph, where, bounds)
+        indptr, targets, weights = problem.csr
+        seen, distances = prepared_distances(device, where, weights, len(targets), effort.threads)
+        loads = np.ones(graph.n, np.int64) if problem.loads is None else problem.loads
+        given = DeviceGraph(
+            xp.asarray(indptr), xp.asarray(targets), None if seen is None else xp.asarray(seen),
+            xp.asarray(loads),
+        )
+        pe = self.rounds(device, given, where, distances, bounds, effort)
+        return np.ascontiguousarray(device.to_host(pe), np.int32)
+
+    def rounds(
+        self, device: Device, graph: DeviceGraph, where: Allocation, distances: DeviceDistances,
+        bounds: Bounds, effort: Effort, initial: AnyArray | None = None,
+    ) -> AnyArray:
+        """Return the PE of every vertex of a graph on a device, there."""
+
+        def coarse(found: DeviceGraph) -> Int32:
+            """Map the coarsest graph."""
+            return self._by_cpu(_on_host(device, found), where, replace(bounds, linear_cost=None), effort)
+
+        coarsest = max(self.fewest, self.per_pe * where.k)
+        most = device.xp.asarray(bounds.load)
+        effort_of = Rounds(coarsest, self.clustering_rounds, self.move_rounds, self.cycles)
+        return map_in_rounds(
+            device, graph, distances, most, effort_of, effort.seed % 2**31, coarse,
+            lambda: effort.out_of_time, initial,
+        )
+
+
+def prepared_distances(
+    device: Device, where: Allocation, weights: AnyArray | None, arcs: int, threads: int
+) -> tuple[AnyArray | None, DeviceDistances]:
+    """Return weights and distances, scaled so that no sum overflows, the latter on the device."""
+    distances = kernel_distances(where)
+    if isinstance(where.distance, NetworkDistance):
+        if where.k > MOST_IN_TABLE:
+            what = f"{where.k:,} PEs of a network on a device, expected at most {MOST_IN_TABLE:,}"
+            raise UnsupportedError(what)
+        distances = Distances(table=where.distance.matrix().reshape(-1))
+    seen, (labels, bit_costs, table), _ = prepare(weights, arcs, distances, threads)
+    put = device.xp.asarray
+    if labels is None:
+        return seen, DeviceDistances(None, put(table), where.k)
+    return seen, DeviceDistances(put(labels), put(bit_costs), where.k)
+
+
+def _on_host(device: Device, graph: DeviceGraph) -> CommGraph:
+    """Return the graph with sorted rows."""
+    start, adj, load = (device.to_host(array) for array in (graph.start, graph.adj, graph.load))
+    rows = np.repeat(np.arange(graph.n), np.diff(start))
+    order = np.lexsort((adj, rows))
+    weight = None if graph.weight is None else own(device.to_host(graph.weight)[order])
+    loads = own(np.array(load))
+    return CommGraph(own(np.array(start)), own(adj[order]), weight, loads=loads, undirected=True)

@@ -1,0 +1,117 @@
+"""Where the arrays of a mapping are, and what runs the kernels of ``core/device`` there: CPU or GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
+from hopbytes.errors import MissingPackageError, UnsupportedError
+from hopbytes.kernels.base import compiled
+
+#: What a caller may ask for; ``auto`` is a GPU where there is one.
+DEVICES = ("cpu", "cuda", "auto")
+#: Threads of a block on a GPU.
+BLOCK = 128
+
+
+@frozen(eq=False)
+class Device:
+    """Arrays of NumPy or CuPy, and kernels that run where they are."""
+
+    name: str
+    xp: Any  # the module numpy or cupy
+    #: Called with the name of a kernel, the number of its items, and its arguments; None is a null pointer.
+    run: Callable[..., None]
+
+    def to_host(self, array: Any) -> Any:
+        """Return the array as one of NumPy."""
+        return array if self.xp is np else self.xp.asnumpy(array)
+
+
+def cpu(threads: int = 1, order: Callable[[int], Int64] | None = None) -> Device:
+    """Return the CPU, where a kernel is a loop; `order` returns a permutation of so many items."""
+    in_turn = np.empty(0, np.int64)
+
+    def run(name: str, items: int, *arguments: Any) -> None:
+        compiled.run_kernel(name, items, arguments, in_turn if order is None else order(items), threads)
+
+    return Device("cpu", np, run)
+
+
+def cuda() -> Device:
+    """Return the current GPU of CuPy.
+
+    Raises
+    ------
+    MissingPackageError
+        CuPy is not installed.
+    UnsupportedError
+        There is no driver, no GPU, or no compiler of CUDA.
+    """
+    try:
+        cupy: Any = import_module("cupy")
+    except ImportError:
+        what = "device cuda needs the package cupy, which is not installed: pip install 'hopbytes[gpu]'"
+        raise MissingPackageError(what) from None
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except Exception as error:  # CuPy has types of its own for a missing driver and for a missing library
+        raise UnsupportedError(f"device cuda: {_line(error)}, expected a GPU and its driver") from None
+    if count == 0:
+        raise UnsupportedError("device cuda: no GPU was found, expected one")
+    return Device("cuda", cupy, _launcher(cupy))
+
+
+@cache
+def _launcher(cupy: Any) -> Callable[..., None]:
+    """Return what launches the kernels, which are compiled by their first use on a GPU."""
+    # Without contracted products the compiler computes what a processor does; there are only integers.
+    module = cupy.RawModule(code=compiled.device_source(), options=("-std=c++17", "-fmad=false"))
+
+    def run(name: str, items: int, *arguments: Any) -> None:
+        if items == 0:
+            return
+        given = [np.uint64(0) if a is None else np.int64(a) if isinstance(a, int) else a for a in arguments]
+        module.get_function(name)((-(-items // BLOCK),), (BLOCK,), (np.int64(items), *given))
+
+    return run
+
+
+def chosen(name: str, threads: int = 1) -> tuple[Device, str]:
+    """Return the device of a name, and why it is not the GPU if ``auto`` found none.
+
+    >>> chosen("cpu")[0].name
+    'cpu'
+    """
+    if name not in DEVICES:
+        raise UnsupportedError(f"device {name!r}, expected one of {', '.join(DEVICES)}")
+    if name == "cpu":
+        return cpu(threads), ""
+    try:
+        return cuda(), ""
+    except UnsupportedError as error:
+        if name == "cuda":
+            raise
+        return cpu(threads), str(error)
+
+
+@contextmanager
+def enough_memory(device: Device) -> Iterator[None]:
+    """Turn a lack of memory of the GPU into an error of one line."""
+    try:
+        yield
+    except MemoryError as error:  # that of CuPy is a subclass
+        if device.name == "cpu":
+            raise
+        raise UnsupportedError(f"device cuda: {_line(error)}, expected more memory on the GPU") from None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -1,0 +1,329 @@
+"""Dense assignment: tabu search beside its definition, crossovers, populations."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hopbytes.engine import dense_assignment as dense
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.dense_assignment import (
+    DenseProblem,
+    EvolutionSettings,
+    Population,
+    TabuSettings,
+    evolve,
+    tabu_many,
+)
+from hopbytes.util.random_numbers import RandomNumbers
+
+
+def matrices(seed, n, largest, *, symmetric):
+    """Flow and distance with diagonals; `symmetric` names those that are."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for name in ("flow", "distance"):
+        matrix = rng.integers(0, largest, (n, n), endpoint=True)
+        found.append(np.triu(matrix) + np.triu(matrix, 1).T if name in symmetric else matrix)
+    return found
+
+
+def true_cost(flow, distance, place, linear_cost=None):
+    """The definition, in Python's integers."""
+    n = len(flow)
+    pairs = itertools.product(range(n), repeat=2)
+    total = sum(int(flow[i, j]) * int(distance[place[i], place[j]]) for i, j in pairs)
+    return total + (0 if linear_cost is None else sum(int(linear_cost[i, place[i]]) for i in range(n)))
+
+
+def starts(seed, n, count):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.permutation(n) for _ in range(count)]).astype(np.int32)
+
+
+SHAPES = [(), ("flow",), ("distance",), ("flow", "distance")]
+
+
+@given(
+    seed=st.integers(0, 2**32), n=st.integers(2, 12), symmetric=st.sampled_from(SHAPES),
+    largest=st.sampled_from([1, 50, 2**11, 2**20, 2**24]), with_linear_cost=st.booleans(),
+    perturbed=st.booleans(),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost, perturbed):
+    # Larger and larger numbers make the compiled side use floats, narrow integers, doubles and wide integers.
+    flow, distance = matrices(seed, n, largest, symmetric=symmetric)
+    linear_cost = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_linear_cost else None
+    problem = DenseProblem.build(flow, distance, linear_cost)
+    begin = starts(seed, n, 3)
+    chosen = TabuSettings(iterations=40, fruitless_before_perturbation=7 if perturbed else 0, aspiration=15)
+    place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
+    for before, after, gained, moves in zip(begin, place, change, done, strict=True):
+        assert sorted(after.tolist()) == list(range(n))
+        difference = true_cost(flow, distance, after, linear_cost) - true_cost(
+            flow, distance, before, linear_cost
+        )
+        assert difference == gained <= 0
+        assert problem.cost(after) - problem.cost(before) == gained
+        assert moves >= 40
+
+
+@pytest.mark.parametrize("symmetric", SHAPES)
+def test_every_kind_of_number_goes_the_same_way(symmetric):
+    """Volumes times a constant change nothing but the type that holds them; 37 tasks leave steps unfilled."""
+    flow, distance = matrices(12, 37, 9, symmetric=symmetric)
+    chosen = TabuSettings(
+        iterations=600, fruitless_before_perturbation=40, most_perturbation=6, aspiration=500
+    )
+    found = set()
+    for scale in (1, 2**13, 2**29, 2**40):
+        problem = DenseProblem.build(flow * scale, distance)
+        place, change, done = tabu_many(problem, starts(2, 37, 2), np.arange(2, dtype=np.uint64), chosen)
+        assert np.all(change % scale == 0)
+        found.add((place.tobytes(), *(change // scale).tolist(), *done.tolist()))
+    assert len(found) == 1
+
+
+def search_by_definition(flow, distance, place, iterations, tenure):
+    """Robust tabu search with one tenure, every cost from scratch; no two exchanges cost the same here."""
+    def cost(p):
+        return int((flow * distance[np.ix_(p, p)]).sum())
+
+    place, left = place.copy(), {}
+    now = best = cost(place)
+    best_place = place.copy()
+    for step in range(1, iterations + 1):
+        chosen = None
+        for i, j in itertools.combinations(range(len(place)), 2):
+            other = place.copy()
+            other[[i, j]] = other[[j, i]]
+            after = cost(other)
+            tabu = min(left.get((i, other[i]), -1), left.get((j, other[j]), -1)) >= step - 1
+            if (not tabu or after < best) and (chosen is None or after < chosen[0]):
+                chosen = (after, i, j, other)
+        if chosen is None:
+            break
+        now, i, j, other = chosen
+        left[i, place[i]] = left[j, place[j]] = step + tenure
+        place = other
+        if now < best:
+            best, best_place = now, place.copy()
+    return best_place
+
+
+@pytest.mark.parametrize("symmetric", SHAPES)
+def test_the_search_is_the_one_of_the_definition(symmetric):
+    flow, distance = matrices(13, 18, 10**5, symmetric=symmetric)
+    begin = starts(6, 18, 1)
+    chosen = TabuSettings(iterations=80, tenure_low=30, tenure_high=30)
+    place, _, _ = tabu_many(DenseProblem.build(flow, distance), begin, np.zeros(1, np.uint64), chosen)
+    assert place[0].tolist() == search_by_definition(flow, distance, begin[0], 80, 5).tolist()
+
+
+@given(seed=st.integers(0, 2**32), n=st.integers(1, 6), symmetric=st.sampled_from(SHAPES))
+@settings(deadline=None, max_examples=25)
+def test_small_problems_are_solved(seed, n, symmetric):
+    flow, distance = matrices(seed, n, 9, symmetric=symmetric)
+    least = min(true_cost(flow, distance, p) for p in itertools.permutations(range(n)))
+    problem, begin = DenseProblem.build(flow, distance), starts(seed, n, 1)[0]
+    place, _ = evolve(problem, begin, limit=10**6, control=RunControl(seed % 100))
+    assert true_cost(flow, distance, place) == least
+
+
+def test_a_descent_ends_where_no_exchange_helps():
+    flow, distance = matrices(4, 15, 50, symmetric=("flow",))
+    problem = DenseProblem.build(flow, distance)
+    descent = TabuSettings(iterations=10_000, fruitless=1)
+    place, _, done = tabu_many(problem, starts(1, 15, 1), np.zeros(1, np.uint64), descent)
+    assert done[0] < 200
+    here = problem.cost(place[0])
+    for i, j in itertools.combinations(range(15), 2):
+        other = place[0].copy()
+        other[[i, j]] = other[[j, i]]
+        assert problem.cost(other) >= here
+
+
+def test_tabu_goes_on_where_a_descent_stays():
+    flow, distance = matrices(5, 25, 99, symmetric=("flow", "distance"))
+    problem = DenseProblem.build(flow, distance)
+    begin, seeds = starts(2, 25, 8), np.arange(8, dtype=np.uint64)
+    descents = tabu_many(problem, begin, seeds, TabuSettings(5000, fruitless=1))[1]
+    searches = tabu_many(problem, begin, seeds, TabuSettings(5000))[1]
+    assert np.all(searches < descents)
+
+
+def test_the_same_for_any_number_of_threads():
+    flow, distance = matrices(6, 60, 99, symmetric=())
+    problem = DenseProblem.build(flow, distance)
+    begin = starts(3, 60, 1)[0]
+
+    def run(seed, threads):
+        costs = []
+        control = RunControl(seed, threads, watch=costs.append)
+        place, done = evolve(problem, begin, limit=10**6, control=control)
+        return place.tobytes(), done, tuple(costs)
+
+    assert len({run(8, threads) for threads in (1, 2, 5)}) == 1
+    assert run(9, 1)[2] != run(8, 1)[2]
+
+
+def test_the_work_done_before_a_deadline_repeats_the_answer():
+    flow, distance = matrices(7, 60, 99, symmetric=("flow", "distance"))
+    problem = DenseProblem.build(flow, distance)
+    begin, booked = starts(4, 60, 1)[0], []
+    control = RunControl(
+        deadline=time.monotonic() + 0.2, spend=lambda arcs, whole: booked.append(arcs if whole else 0)
+    )
+    place, done = evolve(problem, begin, control=control)
+    again, exchanges = evolve(problem, begin, limit=sum(booked))
+    assert (again.tobytes(), exchanges) == (place.tobytes(), done)
+
+
+def test_work_is_bounded():
+    flow, distance = matrices(8, 30, 99, symmetric=("flow", "distance"))
+    problem = DenseProblem.build(flow, distance)
+    begin = starts(5, 30, 1)[0]
+    for limit in (0, 1, 1000, 10**5):
+        booked = [0]
+        control = RunControl(spend=lambda arcs, whole, to=booked: to.append(arcs))
+        place, _ = evolve(problem, begin, limit=limit, control=control)
+        # Two searches that have begun build their matrices: n passes of n^2 / 8 arcs, and their beginning.
+        assert sum(booked) <= limit + 2 * (5000 + 30 * (30 * 30 // 8 + 1))
+        assert problem.cost(place) <= problem.cost(begin)
+
+
+def test_a_small_problem_ends_by_itself():
+    flow, distance = matrices(11, 7, 9, symmetric=("flow",))
+    _, done = evolve(DenseProblem.build(flow, distance), np.arange(7, dtype=np.int32), limit=10**12)
+    assert done < 10**6
+
+
+def test_an_end_is_asked_for():
+    problem = DenseProblem.build(*matrices(9, 4, 9, symmetric=()))
+    with pytest.raises(ValueError, match="deadline"):
+        evolve(problem, np.arange(4, dtype=np.int32))
+
+
+def test_a_spread_of_zero_is_no_division_by_it():
+    flow = np.zeros((6, 6), np.int64)
+    place, _ = evolve(
+        DenseProblem.build(flow, flow), np.arange(6, dtype=np.int32), limit=5000,
+        settings=EvolutionSettings(population=4),
+    )
+    assert sorted(place.tolist()) == list(range(6))
+
+
+def test_groups_find_their_places():
+    """Flows within and between groups fit distances exactly, so the least cost is zero."""
+    group = np.arange(48) // 6
+    colour = np.arange(48) % 2
+    apart = 20 + np.abs(np.subtract.outer(group, group)) * (group[:, None] != group[None, :])
+    same = colour[:, None] == colour[None, :]
+    order = RandomNumbers(5).permutation(48)
+    flow, distance = (apart * same)[np.ix_(order, order)], apart * ~same
+    for descending in (0, 64):
+        place, _ = evolve(
+            DenseProblem.build(flow, distance), starts(1, 48, 1)[0], limit=5_000_000,
+            settings=EvolutionSettings(descending=descending), control=RunControl(4),
+        )
+        assert true_cost(flow, distance, place) == 0
+
+
+def permutations(seed, n, count):
+    rng = RandomNumbers(seed)
+    return [rng.permutation(n).astype(np.int32) for _ in range(count)]
+
+
+def crossed(kind, seed, one, other):
+    rng = RandomNumbers(seed)
+    if kind == "uniform":
+        return dense.crossed_uniformly(rng, one, other)
+    values = np.random.default_rng(seed).integers(0, 9, (2, len(one), len(one)))
+    return dense.crossed_block(rng, *map(dense.differences, values), one, other)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "block"])
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+def test_children_are_permutations_and_keep_what_parents_share(kind, n):
+    for seed in range(20):
+        one, other = permutations(seed, n, 2)
+        child = crossed(kind, seed, one, other)
+        assert child.dtype == np.int32
+        assert sorted(child.tolist()) == list(range(n))
+        assert np.array_equal(child[one == other], one[one == other])
+        assert np.array_equal(crossed(kind, seed, one, one), one)
+
+
+def test_transplanted_tasks_are_where_the_donor_has_them():
+    for seed in range(20):
+        one, other = permutations(seed, 30, 2)
+        places = RandomNumbers(seed).distinct(30, 9)
+        child = dense.transplanted(one, other, places)
+        at = np.isin(one, places)
+        assert np.array_equal(child[at], one[at])
+        # Tasks that neither come nor lose their place stay.
+        untouched = ~at & ~np.isin(other, places)
+        assert np.array_equal(child[untouched], other[untouched])
+
+
+def test_groups_on_each_others_places_are_exchanged_whole():
+    one = np.array([4, 5, 6, 7, 0, 1, 2, 3, 8, 9], np.int32)
+    other = np.arange(10, dtype=np.int32)
+    child = dense.transplanted(one, other, np.arange(4))
+    assert child.tolist() == one.tolist()
+
+
+def test_a_block_holds_tasks_or_places_that_are_alike():
+    group = np.arange(30) // 15
+    unlike = dense.differences(np.where(group[:, None] == group[None, :], 1, 9))
+    other = np.arange(30, dtype=np.int32)
+    one = np.concatenate([np.roll(other[:15], 4), np.roll(other[15:], 4)])
+    seen = set()
+    for seed in range(20):
+        child = dense.crossed_block(RandomNumbers(seed), unlike, unlike, one, other)
+        changed = set(group[child != other].tolist())
+        assert len(changed) == 1  # a third of all is less than a group
+        seen |= changed
+    assert seen == {0, 1}
+
+
+def empty(n, alike):
+    return Population(np.empty((0, n), np.int32), np.empty(0, np.int64), alike)
+
+
+def test_the_worst_member_leaves_and_equal_ones_do_not_enter():
+    pool = empty(3, 2)
+    for cost, place in ((5, [0, 1, 2]), (7, [1, 2, 0]), (7, [1, 2, 0]), (9, [2, 0, 1])):
+        pool.add(np.array(place, np.int32), cost, 2)
+    assert sorted(pool.costs.tolist()) == [5, 7]
+    assert pool.fruitless_children == 2
+    pool.add(np.array([0, 2, 1], np.int32), 6, 2)
+    assert sorted(pool.costs.tolist()) == [5, 6]
+    assert pool.fruitless_children == 0
+
+
+def test_like_ones_compete_with_each_other_only():
+    pool = empty(10, 8)
+    first, second = np.arange(10, dtype=np.int32), np.arange(10, dtype=np.int32)[::-1].copy()
+    pool.add(first, 10, 5)
+    pool.add(second, 90, 5)
+    variant = first.copy()
+    variant[:2] = first[1], first[0]  # shares eight places
+    pool.add(variant, 9, 5)
+    assert sorted(pool.costs.tolist()) == [9, 10, 90]
+    twin = empty(10, 7)
+    for place, cost in ((first, 10), (second, 90), (variant, 11), (variant, 9)):
+        twin.add(place, cost, 5)
+    assert sorted(twin.costs.tolist()) == [9, 90]
+
+
+def test_members_differ_whatever_enters():
+    rng, pool = RandomNumbers(3), empty(6, 3)
+    for _ in range(300):
+        pool.add(rng.permutation(6).astype(np.int32), rng.below(1000), 8)
+    shared = (pool.members[:, None, :] == pool.members[None, :, :]).sum(axis=2)
+    assert len(pool.costs) <= 8
+    assert np.all(shared.diagonal() == 6)

@@ -1,0 +1,236 @@
+"""Kernels of core/device: equal to their definitions, free of order, and the text that a GPU compiles."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from helpers.engine_cases import random_csr
+from helpers.stand_in_cupy import StandIn
+from hopbytes.engine import device as devices
+from hopbytes.engine.device import chosen, cpu, cuda, enough_memory
+from hopbytes.engine.device_rounds import (
+    NEXT_SEED,
+    DeviceDistances,
+    DeviceGraph,
+    Moves,
+    Rounds,
+    cluster,
+    contract,
+    cost_of,
+    map_in_rounds,
+    symmetric_graph,
+)
+from hopbytes.errors import MissingPackageError, UnsupportedError
+from hopbytes.kernels.base import compiled
+from reference import device_reference as reference
+from reference.parallel_reference import contract as contracted
+from reference.parallel_reference import plain_rows
+
+ON_GPU = pytest.mark.skipif(bool(chosen("auto")[1]), reason=chosen("auto")[1] or "there is a GPU")
+DEVICES = [pytest.param("cpu", id="cpu"), pytest.param("cuda", id="cuda", marks=[pytest.mark.gpu, ON_GPU])]
+
+
+def shuffled(seed=1):
+    """The CPU with the items of every kernel in random order, on three threads."""
+    return cpu(3, np.random.default_rng(seed).permutation)
+
+
+def device_of(name):
+    return cuda() if name == "cuda" else shuffled()
+
+
+def level(device, n, seed, loads=True):
+    """A random graph of few hundred vertices, on a device, and as arrays."""
+    rng = np.random.default_rng(seed)
+    csr = random_csr(rng, n)
+    load = rng.integers(0, 5, n) if loads else np.ones(n, np.int64)
+    put = device.xp.asarray
+    return DeviceGraph(put(csr.indptr), put(csr.targets), put(csr.weights), put(load)), csr, load
+
+
+def distances_of(device, k, seed):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(1, 100, (k, k))
+    table = np.triu(table, 1) + np.triu(table, 1).T
+    return DeviceDistances(None, device.xp.asarray(table.reshape(-1)), k), table.tolist()
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@given(n=st.integers(2, 150), seed=st.integers(0, 99), most=st.integers(1, 40))
+def test_clusters_equal_their_definition(name, n, seed, most):
+    device = device_of(name)
+    graph, csr, load = level(device, n, seed)
+    found, count = cluster(device, graph, most, n // 3, seed, 8)
+    leader = reference.cluster(
+        plain_rows(*csr), load.tolist(), most, n // 3, (seed + 1) * NEXT_SEED % 2**63, 8
+    )
+    number = {leader: place for place, leader in enumerate(sorted({*leader}))}
+    if len(number) * 4 <= n * 3:  # otherwise pairs follow
+        assert device.to_host(found).tolist() == [number[each] for each in leader]
+    assert count == len(np.unique(device.to_host(found)))
+    held = np.bincount(device.to_host(found), load, count)
+    assert held.max() <= max(most, load.max())
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_vertices_of_a_star_are_clustered_in_pairs(name):
+    device, n = device_of(name), 101
+    star = hb.CommGraph.from_edges(np.zeros(n - 1, int), np.arange(1, n), undirected=True)
+    put = device.xp.asarray
+    graph = DeviceGraph(put(star.indptr), put(star.targets), None, device.xp.ones(n, np.int64))
+    found, count = cluster(device, graph, 2, 34, 0, 8)
+    assert count == len(np.unique(device.to_host(found))) <= 52
+    community = device.xp.arange(n, dtype=np.int32) % 3
+    found, count = cluster(device, graph, 2, 34, 0, 8, community)
+    assert len({(c, v % 3) for v, c in enumerate(device.to_host(found).tolist())}) == count < 60
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@given(n=st.integers(1, 150), seed=st.integers(0, 99))
+def test_contractions_equal_their_definition(name, n, seed):
+    device = device_of(name)
+    graph, csr, load = level(device, n, seed)
+    clusters = np.random.default_rng(seed).integers(0, max(1, n // 3), n)
+    _, clusters = np.unique(clusters, return_inverse=True)
+    clusters, count = clusters.astype(np.int32), int(clusters.max()) + 1
+    coarse = contract(device, graph, device.xp.asarray(clusters), count)
+    again = contract(cpu(), *level(cpu(), n, seed)[:1], clusters, count)
+    start, adj, weight = (device.to_host(array) for array in coarse.rows)
+    rows, loads = contracted(csr, load, clusters, count)
+    assert [dict(row) for row in plain_rows(start, adj, weight)] == rows
+    assert device.to_host(coarse.load).tolist() == loads
+    assert np.array_equal(adj, again.adj)  # in the same order
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@given(n=st.integers(2, 120), seed=st.integers(0, 99), k=st.integers(2, 40), slack=st.integers(0, 9))
+def test_moves_equal_their_definition(name, n, seed, k, slack):
+    device = device_of(name)
+    graph, csr, load = level(device, n, seed)
+    distances, table = distances_of(device, k, seed)
+    block = np.random.default_rng(seed + 1).integers(0, k, n).astype(np.int32)
+    held = np.bincount(block, load, k).astype(np.int64)
+    caps = held + np.random.default_rng(seed + 2).integers(0, slack + 1, k)
+    mine, loads = device.xp.asarray(block.copy()), device.xp.asarray(held)
+    Moves(device, graph, distances, device.xp.asarray(caps), mine, loads).refine(5)
+    expected = reference.refine(plain_rows(*csr), load.tolist(), table, caps.tolist(), block.tolist(), 5)
+    assert device.to_host(mine).tolist() == expected
+    assert device.to_host(loads).tolist() == np.bincount(expected, load, k).tolist()
+    arcs = [(v, u, w) for v, row in enumerate(plain_rows(*csr)) for u, w in row]
+    cost = sum(w * table[expected[v]][expected[u]] for v, u, w in arcs)
+    assert cost_of(device, graph, distances, mine) == cost
+
+
+@given(n=st.integers(30, 120), seed=st.integers(0, 99), k=st.integers(2, 9))
+def test_overloaded_pes_are_drained(n, seed, k):
+    graph, _, load = level(shuffled(seed), n, seed, loads=False)
+    distances, _ = distances_of(shuffled(), k, seed)
+    block, held = np.zeros(n, np.int32), np.array([n] + [0] * (k - 1))
+    moves = Moves(shuffled(seed), graph, distances, np.full(k, -(-n // k)), block, held)
+    moves.drain(anywhere=True)
+    assert np.array_equal(held, np.bincount(block, load, k))
+    assert held.max() <= -(-n // k)
+
+
+def whole_mapping(device, seed=3):
+    graph, _, _ = level(device, 3000, seed)
+    distances, _ = distances_of(device, 6, seed)
+    total = int(graph.load.sum())
+
+    def coarse(found):
+        return (np.arange(found.n) % 6).astype(np.int32)
+
+    most = device.xp.full(6, total // 5)
+    pe = map_in_rounds(device, graph, distances, most, Rounds(200), seed, coarse, lambda: False)
+    return device.to_host(pe)
+
+
+def test_the_order_of_items_and_threads_change_nothing():
+    expected = whole_mapping(cpu())
+    for seed in range(5):
+        assert np.array_equal(whole_mapping(shuffled(seed)), expected)
+    assert np.array_equal(whole_mapping(cpu(4)), expected)
+
+
+@pytest.mark.gpu
+@ON_GPU
+def test_a_gpu_gives_the_same_bytes():
+    assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_the_text_for_a_gpu_gives_the_same_bytes(tmp_path, monkeypatch):
+    """Compiled by g++ with one thread after the other, and launched as CuPy launches it."""
+    monkeypatch.setitem(sys.modules, "cupy", StandIn(tmp_path))
+    assert cuda().name == "cuda"
+    assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="there is no nvcc")
+def test_every_kernel_compiles_for_a_gpu(tmp_path):
+    source, ptx = tmp_path / "kernels.cu", tmp_path / "kernels.ptx"
+    source.write_text(compiled.device_source())
+    words = ["nvcc", "-ptx", "-std=c++17", "-fmad=false", "-arch=sm_80", "-o", str(ptx), str(source)]
+    subprocess.run(words, check=True)
+    named = set(re.findall(r"^KERNEL\((\w+)", compiled.device_source(), re.MULTILINE))
+    assert named == set(re.findall(r"\.entry (\w+)", ptx.read_text()))
+    assert len(named) == 18
+
+
+@given(n=st.integers(1, 60), seed=st.integers(0, 99))
+def test_directed_arcs_become_the_sum_of_both_directions(n, seed):
+    rng, device = np.random.default_rng(seed), shuffled(seed)
+    arcs = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 3 * n)), rng.integers(0, 9, 3 * n), n=n)
+    load = np.ones(n, np.int64)
+    graph = symmetric_graph(device, arcs.indptr, arcs.targets, arcs.arc_volumes(), load)
+    sums: dict[tuple[int, int], int] = {}
+    for v, row in enumerate(plain_rows(arcs.indptr, arcs.targets, arcs.arc_volumes())):
+        for u, w in row:
+            if u != v and w:
+                sums[v, u], sums[u, v] = sums.get((v, u), 0) + w, sums.get((u, v), 0) + w
+    rows = plain_rows(*graph.rows)
+    found = {(v, u): w for v, row in enumerate(rows) for u, w in row}
+    # Where both directions are equal, the arcs themselves are the graph: half of the sums.
+    assert found in (sums, {pair: w // 2 for pair, w in sums.items()})
+    assert sum(map(len, rows)) == len(found)
+
+
+def test_wrong_arguments_of_a_kernel_are_errors():
+    run = cpu().run
+    for name, arguments in [
+        ("no_such", ()), ("sum_loads", (1,)),
+        ("sum_loads", (np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1), np.zeros(1))),
+    ]:
+        with pytest.raises(ValueError, match="kernel"):
+            run(name, 1, *arguments)
+
+
+def test_what_is_missing_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(MissingPackageError, match=r"device cuda .* pip install 'hopbytes\[gpu\]'"):
+        chosen("cuda")
+    device, why = chosen("auto")
+    assert device.name == "cpu"
+    assert "cupy" in why
+    monkeypatch.setitem(sys.modules, "cupy", StandIn(tmp_path, gpus=0))
+    with pytest.raises(UnsupportedError, match="no GPU was found"):
+        chosen("cuda")
+    stand_in = StandIn(tmp_path)
+    stand_in.cuda.runtime.getDeviceCount = lambda: 1 // 0
+    monkeypatch.setitem(sys.modules, "cupy", stand_in)
+    with pytest.raises(UnsupportedError, match="by zero, expected a GPU and its driver"):
+        chosen("cuda")
+    with pytest.raises(UnsupportedError, match="device 'gpu', expected one of cpu, cuda, auto"):
+        chosen("gpu")
+    with (
+        pytest.raises(UnsupportedError, match="out of memory, expected more memory on the GPU"),
+        enough_memory(devices.Device("cuda", np, print)),
+    ):
+        raise MemoryError("out of\nmemory")

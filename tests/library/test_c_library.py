@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from bench.studies.by_name import grid
 from helpers.c_library import LIB, PREFIX, blocks_of, library
 from helpers.graphs import grid
 from helpers.paths import EXAMPLES
@@ -282,7 +281,8 @@ def test_sharedmaps_names(tmp_path):
 
 
 def test_more_effort_finds_less_cost():
-    rows, targets = grid(20, 20, 20)
+    csr = grid(20, 20, 20).symmetric()
+    rows, targets = csr.indptr, csr.targets
     arguments = {"machine": "node:3@100 socket:2@10 core:6@1", "imbalance": 0.02}
     costs = []
     for effort in (-1, 0, 1):

@@ -87,7 +87,7 @@ NAMES_NOW = {
     ("machines", "xtdb2proc"): "left: a retired machine; --on coordinates:FILE takes its coordinates",
 }
 #: Options that neither a preset nor a document used: they left, and their defaults are in force.
-UNUSED = {("refiners", "vcycle"): ["most_tasks"], ("refiners", "tabu"): ["fruitless_generations"]}
+UNUSED = {("refiners", "tabu"): ["fruitless_generations"]}
 
 
 def laboratory() -> dict[str, list[str]]:

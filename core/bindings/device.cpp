@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "arrays.hpp"
-#include "checked.hpp"
 #include "util/team.hpp"
 
 using namespace hopbytes;

@@ -487,9 +487,9 @@ int mesh_graph(const Mesh& mesh, const Index* numbering, Index** rows, Index** t
 // NOLINTEND(bugprone-macro-parentheses)
 
 #define PART_GRAPH(name, k_way)                                                                          \
-  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes,     \
-              Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,      \
-              Index* part) {                                                                             \
+  EXPORT int name(Index* n, Index* constraints, Index* rows, Index* targets, Index* loads, Index* sizes, \
+                  Index* weights, Index* k, Real* shares, Real* allowances, Index* options, Index* cut,  \
+                  Index* part) {                                                                         \
     const auto original = [&] {                                                                          \
       return pass_on(#name, n, constraints, rows, targets, loads, sizes, weights, k, shares, allowances, \
                      options, cut, part);                                                                \
@@ -501,8 +501,8 @@ PART_GRAPH(METIS_PartGraphKway, true)
 PART_GRAPH(METIS_PartGraphRecursive, false)
 
 EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                          Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
-                          Index* element_block, Index* node_block) {
+                              Index* sizes, Index* common, Index* k, Real* shares, Index* options, Index* cut,
+                              Index* element_block, Index* node_block) {
   const auto original = [&] {
     return pass_on("METIS_PartMeshDual", elements, nodes, start, item, loads, sizes, common, k, shares,
                    options, cut, element_block, node_block);
@@ -512,8 +512,8 @@ EXPORT int METIS_PartMeshDual(Index* elements, Index* nodes, Index* start, Index
 }
 
 EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* loads,
-                           Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
-                           Index* element_block, Index* node_block) {
+                               Index* sizes, Index* k, Real* shares, Index* options, Index* cut,
+                               Index* element_block, Index* node_block) {
   const auto original = [&] {
     return pass_on("METIS_PartMeshNodal", elements, nodes, start, item, loads, sizes, k, shares, options, cut,
                    element_block, node_block);
@@ -523,7 +523,7 @@ EXPORT int METIS_PartMeshNodal(Index* elements, Index* nodes, Index* start, Inde
 }
 
 EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item, Index* common,
-                        Index* numbering, Index** rows, Index** targets) {
+                            Index* numbering, Index** rows, Index** targets) {
   if (!common) return kInput;
   return mesh_graph({elements, nodes, start, item}, numbering, rows, targets, [&](const Lists& nodes_of) {
     return rows_of_elements(nodes_of, *nodes, *common, *numbering);
@@ -531,7 +531,7 @@ EXPORT int METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* 
 }
 
 EXPORT int METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* item, Index* numbering,
-                         Index** rows, Index** targets) {
+                             Index** rows, Index** targets) {
   return mesh_graph({elements, nodes, start, item}, numbering, rows, targets,
                     [&](const Lists& nodes_of) { return rows_of_nodes(nodes_of, *nodes, *numbering); });
 }

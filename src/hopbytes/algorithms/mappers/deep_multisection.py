@@ -46,7 +46,8 @@ class DeepMultisection(Mapper):
     per_child: int = 200  #: a graph is divided into more groups if it has this many vertices for each of them
     fewest: int = 2000  #: approximate least number of vertices of the coarsest graph
     synchronous_rounds: int = 8  #: rounds of moves on every graph; all threads work on each round
-    #: local search (:class:`hopbytes.engine.problem.SearchSettings`), on whole graphs while there are up to 16 groups
+    #: local search (:class:`hopbytes.engine.problem.SearchSettings`), on whole graphs while there are up to
+    #: 16 groups
     rounds: int = 1
     fruitless_moves: int = 15
     seeds: int = 50

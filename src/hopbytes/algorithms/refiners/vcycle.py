@@ -48,13 +48,14 @@ class VCycle(Refiner):
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "cycles": ("cycles", "chains", "coarsest"),
+        "cycles": ("cycles", "chains", "coarsest", "most_tasks"),
         "annealing": ("annealing_sweeps",),
         "refinement": SEARCH_OPTIONS,
     }
     cycles: int = 1  #: number of V-cycles; with 0 only the graph of the tasks is refined
     chains: int = 1  #: number of independent sequences of cycles in parallel; the best result is kept
     coarsest: int = 40  #: number of clusters per PE at which coarsening stops
+    most_tasks: int = 0  #: larger graphs are returned unchanged; with 0 there is no limit
     #: Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
     #: more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
     #: the cost, since distances grow little from level to level. 0 turns it off.
@@ -67,7 +68,7 @@ class VCycle(Refiner):
     overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        if where.k < 2 or graph.n == 0:
+        if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
             return pe
         if bounds.exact:
             return self._annealed(graph, where, pe, bounds, effort)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "arrays.hpp"
+#include "graph/checked.hpp"
 #include "util/team.hpp"
 
 using namespace hopbytes;

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.core_functions import move_synchronously
 from hopbytes._frozen import own, owned
-from hopbytes.engine.parallel import LevelGraph, move_synchronously
+from hopbytes.engine.parallel import LevelGraph
 from hopbytes.kernels import comm_cost_table, csr_from_arcs
 from hopbytes.kernels.base import USE_REFERENCE
 from hopbytes.kernels.records import Csr

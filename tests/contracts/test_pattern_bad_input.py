@@ -33,6 +33,7 @@ def text(tmp_path, content, name):
     return read(path)
 
 
+COORDINATES = "%%MatrixMarket matrix coordinate"
 BAD = [
     ("a.graph", "5 2\n2\n1 3\n2\n", "a.graph:5: the file ends after 3 vertices, expected 5"),
     ("a.graph", "3 2\n2\n1 3\n", "a.graph:1: 3 neighbours, an odd number, expected 2 edges"),
@@ -81,36 +82,15 @@ BAD = [
     ("a.csv", "a,b\n0,1\n", "a.csv:1: 'a', expected a number"),
     ("a.csv", "0,1\n-3,0\n", "a.csv:2: '-3', expected a number >= 0"),
     ("a.csv", "0,1\nNaN,0\n", "a.csv:2: 'NaN', expected a number"),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n",
-        "a.mtx:2: 2 rows and 3 columns",
-    ),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 -4\n",
-        "a.mtx:4: '-4', expected a number >= 0",
-    ),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 nan\n2 1 4\n",
-        "a.mtx:3: 'nan', expected a number",
-    ),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n",
-        "a.mtx:1: field 'complex'",
-    ),
-    ("a.mtx", "%%MatrixMarket matrix coordinate real hermitian\n2 2 1\n1 2 1\n", "a.mtx:1: symmetry"),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 9000000000\n1 2 1\n",
-        "a.mtx:2: 9000000000",
-    ),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 5 1\n",
-        "a.mtx:3: task 5, expected 1 to 2",
-    ),
-    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", "a.mtx"),
-    (
-        "a.mtx", "%%MatrixMarket matrix coordinate real general\n%\n",
-        "a.mtx:2: nothing but comments",
-    ),
+    ("a.mtx", f"{COORDINATES} real general\n2 3 1\n1 2 1\n", "a.mtx:2: 2 rows and 3 columns"),
+    ("a.mtx", f"{COORDINATES} real general\n2 2 2\n1 2 1\n2 1 -4\n", "a.mtx:4: '-4', expected a number >= 0"),
+    ("a.mtx", f"{COORDINATES} real general\n2 2 2\n1 2 nan\n2 1 4\n", "a.mtx:3: 'nan', expected a number"),
+    ("a.mtx", f"{COORDINATES} complex general\n2 2 1\n1 2 1 1\n", "a.mtx:1: field 'complex'"),
+    ("a.mtx", f"{COORDINATES} real hermitian\n2 2 1\n1 2 1\n", "a.mtx:1: symmetry"),
+    ("a.mtx", f"{COORDINATES} real general\n2 2 9000000000\n1 2 1\n", "a.mtx:2: 9000000000"),
+    ("a.mtx", f"{COORDINATES} real general\n2 2 1\n1 5 1\n", "a.mtx:3: task 5, expected 1 to 2"),
+    ("a.mtx", f"{COORDINATES} real general\n2 2 2\n1 2 1\n", "a.mtx"),
+    ("a.mtx", f"{COORDINATES} real general\n%\n", "a.mtx:2: nothing but comments"),
     ("a.mtx", "2 2 1\n1 2 1\n", "a.mtx:1: no Matrix Market banner"),
     ("a.npz", b"PK\x03\x04 and no more", "a.npz: a damaged archive"),
     ("a.pattern", b"no archive at all", "a.pattern: a damaged archive"),

@@ -6,14 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.core_functions import move_synchronously
 from helpers.engine_cases import csrs, random_csr
 from hopbytes.engine.control import RunControl
-from hopbytes.engine.parallel import (
-    LevelGraph,
-    cluster_synchronously,
-    contract_in_parallel,
-    move_synchronously,
-)
+from hopbytes.engine.parallel import LevelGraph, cluster_synchronously, contract_in_parallel
 from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels.records import Csr, Distances
 from reference import parallel_reference as reference

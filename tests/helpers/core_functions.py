@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
-from hopbytes.engine.parallel import NO_COMMUNITIES
+from hopbytes.engine.parallel import NO_COMMUNITIES, LevelGraph, _run
 from hopbytes.engine.problem import Call, SearchProblem
 from hopbytes.kernels.base import compiled, kernel
 from hopbytes.kernels.records import Csr
@@ -41,3 +41,23 @@ def weights_uneven(csr: Csr) -> bool:
     and never for equal ones.
     """
     return bool(kernel.weights_uneven(csr))
+
+
+def move_synchronously(
+    graph: LevelGraph,
+    pe: Int32,
+    near_boundary: UInt8,
+    max_block_weights: Int64,
+    rounds: int,
+    *,
+    control: RunControl = DEFAULT_CONTROL,
+) -> int:
+    """Lower the communication cost by rounds of moves, in place."""
+    moves = _run(
+        graph, control,
+        lambda flags: compiled.move_synchronously(
+            graph.arrays, graph.distances, flags, max_block_weights, rounds, control.threads, near_boundary,
+            pe,
+        ),
+    )
+    return int(moves)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
 from hopbytes.engine.problem import DistanceArrays, SearchProblem, prepare
@@ -117,23 +117,3 @@ def contract_in_parallel(
     )
     held = int(indptr[-1])
     return LevelGraph(indptr, targets[:held], weights[:held], loads, graph.distances)
-
-
-def move_synchronously(
-    graph: LevelGraph,
-    pe: Int32,
-    near_boundary: UInt8,
-    max_block_weights: Int64,
-    rounds: int,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
-) -> int:
-    """Lower the communication cost by rounds of moves, in place."""
-    moves = _run(
-        graph, control,
-        lambda flags: compiled.move_synchronously(
-            graph.arrays, graph.distances, flags, max_block_weights, rounds, control.threads, near_boundary,
-            pe,
-        ),
-    )
-    return int(moves)

@@ -91,24 +91,6 @@ class LinearCost:
         keep = number[self.pes] >= 0
         return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
 
-    def contracted(self, cluster: Int32, count: int) -> LinearCost:
-        """Return the sums over clusters of tasks with equal forbidden PEs. O(n + entries log entries)."""
-        closed = np.zeros(count, np.bool_)
-        closed[cluster[self.rest >= FORBIDDEN]] = True
-        rest = np.zeros(count, np.int64)
-        np.add.at(rest, cluster, np.where(self.rest >= FORBIDDEN, 0, self.rest))
-        keep = (self.costs < FORBIDDEN) | ~closed[cluster[self.tasks]]
-        tasks, pes, costs = self.tasks[keep], self.pes[keep].astype(np.int64), self.costs[keep]
-        never = costs >= FORBIDDEN
-        beyond = costs - np.where(self.rest[tasks] >= FORBIDDEN, 0, self.rest[tasks])
-        span = int(pes.max(initial=0)) + 1
-        key, place = np.unique(cluster[tasks].astype(np.int64) * span + pes, return_inverse=True)
-        sums, forbidden = rest[key // span], np.zeros(len(key), np.bool_)
-        np.add.at(sums, place, np.where(never, 0, beyond))
-        forbidden[place[never]] = True
-        rest[closed] = FORBIDDEN
-        return from_entries(key // span, key % span, np.where(forbidden, FORBIDDEN, sums), rest)
-
     def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> LinearCost:
         """Return the costs on the children of groups of PEs; the cost of a child is that of its cheapest PE.
         """

@@ -105,12 +105,13 @@ class MultiJagged(Mapper):
             )
         nodes = nodes_of(where)
         room = np.add.reduceat(room_for(graph, bounds)[nodes.pes], nodes.start[:-1])
+        judge = objectives["comm_cost" if where.machine.network() is None else "hop_bytes"]()
         best: tuple[int, Int32] | None = None
         for places, turned in self._rotated(_opened(geometry), points):
             if best is not None and effort.used_up:
                 break
             node = matched(places, turned, room, self.cuts)
-            worth = _hops(graph, where, nodes.first[node].astype(np.int32))
+            worth = int(judge.value(graph, where, nodes.first[node].astype(np.int32)))
             effort.spend(graph.m)
             if best is None or worth < best[0]:
                 best = worth, node
@@ -131,11 +132,6 @@ def _opened(geometry: Geometry) -> Int64:
         start, _ = occupied(row, size, ring)
         rows.append((row - start) % size)
     return np.stack(rows)
-
-
-def _hops(graph: CommGraph, where: Allocation, pe: Int32) -> int:
-    name = "hop_bytes" if where.machine.network() is not None else "comm_cost"
-    return int(objectives[name]().value(graph, where, pe))
 
 
 def matched(places: Int64, points: Int64, room: Int64, cuts: str) -> Int32:

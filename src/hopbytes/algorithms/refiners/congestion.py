@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
@@ -83,9 +83,9 @@ class Congestion(Refiner):
             pe = self._kept(graph, where, pe, move_groups(graph, grouped, pe, place, bounds, effort))
         if self.task_work and graph.n == where.k and bounds.exact and len(np.unique(pe)) == where.k:
             ones = np.ones(graph.n, np.int64)
+            weights = graph.volumes if self._priced else graph.messages
             problem = routed(
-                nodes, graph, self._weights(graph), ones, ones, "refiner congestion", priced=self._priced,
-                of_pes=True,
+                nodes, graph, weights, ones, ones, "refiner congestion", priced=self._priced, of_pes=True
             )
             around = neighbourhood_of(nodes, effort, of_pes=True)
             found = self._search(problem, pe, self.task_work, around, graph, where, effort, 1)
@@ -104,9 +104,6 @@ class Congestion(Refiner):
     @property
     def _priced(self) -> bool:
         return self.goal != "max_messages"
-
-    def _weights(self, graph: CommGraph) -> Int64 | None:
-        return graph.messages if self.goal == "max_messages" else graph.volumes
 
     def _search(
         self, problem: RoutedGroups, start: Int32, work: int, around: Neighbourhood, graph: CommGraph,

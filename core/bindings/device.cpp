@@ -6,7 +6,6 @@
 
 #include "arrays.hpp"
 #include "graph/checked.hpp"
-#include "util/team.hpp"
 
 using namespace hopbytes;
 

@@ -1,4 +1,6 @@
-/* The same bytes on every processor: a line per graph, with the cost and a hash of the blocks that the C library finds.
+/* The same bytes on every processor: lines of the cost and a hash of the blocks that the C library finds.
+ * November 2026: the lines of x86-64 and of aarch64 (in an emulator, by `qemu-aarch64-static -L
+ * /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=...`) are the same.
  *
  *   cc library_answers.c $(python -m hopbytes.config --cflags --libs) -o answers && ./answers
  */
@@ -54,7 +56,8 @@ static int graph(int number) {
 }
 
 int main(void) {
-  static const char *const machines[] = {"node:3@10 core:4@1", "rack:2 node:2 socket:2 core:3", "core:16", "node:6 core:5"};
+  static const char *const machines[] = {"node:3@10 core:4@1", "rack:2 node:2 socket:2 core:3", "core:16",
+                                         "node:6 core:5"};
   int number, effort, v;
   for (number = 0; number < GRAPHS; ++number) {
     hopbytes_graph given = {0, rows, targets, weights, loads, 32, 32, 0};
@@ -69,7 +72,8 @@ int main(void) {
       options.imbalance = number % 7 ? 0.03 : 0.005;
       status = hopbytes_map(&given, &options, part, &result);
       for (v = 0; v < given.n; ++v) hash = (hash ^ (uint64_t)(uint32_t)part[v]) * 1099511628211u;
-      printf("%d %d %d %lld %016llx\n", number, effort, status, (long long)result.cost, (unsigned long long)hash);
+      printf("%d %d %d %lld %016llx\n", number, effort, status, (long long)result.cost,
+             (unsigned long long)hash);
     }
   }
   return 0;

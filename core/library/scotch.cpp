@@ -54,8 +54,8 @@ template <class Object> bool own(const Object* object) { return object && object
 // The seed that the program set last; Scotch has one per process.
 std::atomic<uint64_t> seed{0};
 
-// Returns a function of the Scotch behind this library, null if there is none. Where a program loads Scotch by
-// itself, as Python does, it is not among the libraries that follow this one.
+// Returns a function of the Scotch behind this library, null if there is none. Where a program loads Scotch
+// by itself, as Python does, it is not among the libraries that follow this one.
 void* find_behind(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   std::vector<std::string> loaded;

@@ -160,13 +160,15 @@ def test_the_bound_is_that_of_the_strategy(program, call, allowance):
     assert np.bincount(part, minlength=8).min() > 0
 
 
-def test_a_tree_is_a_machine(program):
+def test_a_tree_is_a_machine(program, tmp_path):
     rows, targets = lattice(40, 30)
-    statuses, part = run(program, rows, targets, 8, "tleaf")
+    log = tmp_path / "log"
+    statuses, part = run(program, rows, targets, 8, "tleaf", HOPBYTES_LOG=str(log))
     assert statuses[6:] == ["0", "8", "tleaf", "0"]
     # Scotch adds the links on the way down.
-    _, own, _ = blocks_of(rows, targets, machine="a:2@10 b:4@1", imbalance=float(np.float32(0.01)))
+    _, own, result = blocks_of(rows, targets, machine="a:2@10 b:4@1", imbalance=float(np.float32(0.01)))
     assert part.tolist() == own.tolist()
+    assert f" cost={result.cost} " in log.read_text()
 
 
 def test_blocks_of_several_sizes(program):

@@ -59,7 +59,7 @@ struct FlowContext {
   // graphs, where a layer is thicker; without a limit the work on large graphs was superlinear.
   int32_t layers = 8;
   int64_t max_region = 20000;  // vertices per side
-  int64_t most_work = 200;     // scanned edges of one call, per arc and vertex of the graph
+  int64_t most_work = 200;  // scanned edges of one call, per arc and vertex of the graph
   // From so many vertices on, all pairs are cut at the same time, and long boundaries are divided into
   // regions of about so many boundary vertices.
   int64_t many_vertices = 1 << 13;

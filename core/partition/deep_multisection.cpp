@@ -20,8 +20,8 @@ namespace hopbytes {
 
 namespace {
 
-// Whether nearly all vertices have about six neighbours, as in the boxes that programs in space decompose. The
-// least cuts of a box are planes, which are visible on fine graphs only. In plane lattices, and where
+// Whether nearly all vertices have about six neighbours, as in the boxes that programs in space decompose.
+// The least cuts of a box are planes, which are visible on fine graphs only. In plane lattices, and where
 // diagonal neighbours count as well, that hardly matters.
 bool may_be_box(const GraphShape& g) {
   constexpr int64_t fewest = 5, most = 8;  // neighbours
@@ -38,7 +38,8 @@ template <class W> class DeepMultisection {
         seed_(seed),
         control_(control),
         rng_(seed),
-        per_child_(may_be_box(g) ? std::max(context.per_child, context.per_child_of_box) : context.per_child) {}
+        per_child_(may_be_box(g) ? std::max(context.per_child, context.per_child_of_box)
+                                 : context.per_child) {}
 
   std::vector<int32_t> run() {
     Hierarchy<W> hierarchy = coarsened();

@@ -119,6 +119,17 @@ template <class W> class Connectivity {
     if (cached_) moved(v, from, to, [](int32_t) {});
   }
 
+  // Whether the cached rows are those of the present blocks.
+  bool verify() const {
+    for (size_t i = 0; i < with_row_.size(); ++i) {
+      const int32_t v = with_row_[i];
+      std::vector<W> row(k_, 0);
+      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
+      if (!std::equal(row.begin(), row.end(), rows_.begin() + static_cast<int64_t>(i) * k_)) return false;
+    }
+    return true;
+  }
+
   // Returns the candidate blocks of the selected vertex. With very many adjacent blocks only those with the
   // heaviest connection are candidates: a vertex adjacent to B blocks would cost O(B^2) to place, and hubs
   // are adjacent to thousands.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "partition/candidate_rows.hpp"
 #include "partition/context.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
@@ -17,6 +16,25 @@
 #include "util/control.hpp"
 
 namespace hopbytes {
+
+// Partitions from other sources that compete with those of the engine: a row-major array of partitions of n
+// vertices. A negative entry of the first vertex of a group means that the row has no partition of that group.
+struct CandidateRows {
+  std::span<const int32_t> entries;
+  size_t n = 0;
+
+  size_t count() const { return n == 0 ? 0 : entries.size() / n; }
+  // Returns row c, null if it has no partition of the group.
+  const int32_t* row(size_t c, int32_t first_vertex) const {
+    const int32_t* found = entries.data() + c * n;
+    return found[first_vertex] < 0 ? nullptr : found;
+  }
+  bool any(int32_t first_vertex) const {
+    for (size_t c = 0; c < count(); ++c)
+      if (row(c, first_vertex)) return true;
+    return false;
+  }
+};
 
 // What partition_many() was given, for all groups.
 template <class W> struct GroupProblem {
@@ -53,11 +71,11 @@ template <class W> class GroupPool {
     if (problem_.groups() > 1)
       sub_ = subproblem(problem_.g, problem_.members, problem_.group, static_cast<int32_t>(number_));
     plan_repetitions(problem_.repetitions());
-    members_.resize(hierarchies_.count());
+    members_.resize(hierarchies_.hierarchies());
   }
 
   // The number of hierarchies that the repetitions use.
-  int64_t hierarchies() const { return hierarchies_.count(); }
+  int64_t hierarchies() const { return hierarchies_.hierarchies(); }
 
   // Whether the shapes of the blocks are relaxed in the first repetition. If that helps, they are in the
   // others too, and a third of the repetitions suffices; else the others do without.
@@ -71,10 +89,11 @@ template <class W> class GroupPool {
     if (trivial() || (hierarchy > 0 && (problem_.control.should_stop() || too_many_to_recombine())) ||
         (settings_.repetitions < 1 && problem_.candidates.any(vertex(0))))
       return;
-    if (hierarchy >= hierarchies_.count()) return;
+    if (hierarchy >= hierarchies_.hierarchies()) return;
     Candidate& member = members_[hierarchy];
     const uint64_t seed = derive(seed_, hierarchy);
-    const int64_t first = hierarchies_.first(hierarchy), count = hierarchies_.first(hierarchy + 1) - first;
+    const int64_t first = hierarchies_.first_of(hierarchy);
+    const int64_t count = hierarchies_.first_of(hierarchy + 1) - first;
     bool helped = false;
     const bool relaxing = hierarchy == 0 || relaxation_helps_;
     member.score = with_partitioner(relaxing, control, [&](auto&& partitioner) {
@@ -188,7 +207,7 @@ template <class W> class GroupPool {
   // hierarchy.
   int64_t recombinations() const {
     return settings_.recombinations * hierarchies_.repetitions / problem_.repetitions() -
-           (hierarchies_.repetitions - hierarchies_.count());
+           (hierarchies_.repetitions - hierarchies_.hierarchies());
   }
 
   void plan_repetitions(int64_t repetitions) {
@@ -205,7 +224,7 @@ template <class W> class GroupPool {
   uint64_t seed_;
   Graph<W> sub_;
   std::vector<Candidate> members_;
-  HierarchySharing hierarchies_;  // of the repetitions
+  RepetitionsByHierarchy hierarchies_;  // of the repetitions
   int64_t recombined_ = 0;        // recombinations made so far
   bool relaxation_helps_ = false;
 };

@@ -156,6 +156,17 @@ template <class W> int64_t Partition<W>::cost_at_boundary() const {
          parallel_sum(std::ssize(boundary_), vertices_per_range, team_, cost_of);
 }
 
+template <class W> bool Partition<W>::verify() const {
+  for (const int32_t b : block_)
+    if (b < 0 || b >= k_) return false;
+  if (block_loads(*g_, k_, block_.data()) != load_) return false;
+  if (!boundary_known_) return true;
+  std::vector<int32_t> found;
+  for (int32_t v = 0; v < g_->n; ++v)
+    if (on_boundary(v)) found.push_back(v);
+  return found == boundary_ && connectivity_.verify();
+}
+
 template class Partition<int32_t>;
 template class Partition<int64_t>;
 

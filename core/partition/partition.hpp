@@ -136,6 +136,9 @@ template <class W> class Partition {
   // Returns the cost. The boundary suffices, because it contains both ends of every cut edge.
   int64_t cost_at_boundary() const;
 
+  // Whether loads, cached rows and the boundary, if it is known, are those of the blocks. O(n + m).
+  bool verify() const;
+
   // Since the construction.
   int64_t moves() const { return moves_; }
   int64_t scanned_edges() const { return scanned_edges_; }

@@ -45,15 +45,15 @@ Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Con
       room_(max_block_weight) {}
 
 template <class W>
-HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
+RepetitionsByHierarchy Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
   if (is_road_like(g, context_.fragments))
     return {repetitions, 0, std::min(repetitions, context_.fragments.repetitions)};
   if (arcs_are_huge(g)) return {repetitions, 0, repetitions};
-  const int64_t exclusive = is_lattice_like(g) ? context_.hierarchies / 2 : 0;
-  const int64_t others = context_.hierarchies - exclusive;
+  const int64_t alone = is_lattice_like(g) ? context_.hierarchies / 2 : 0;
+  const int64_t others = context_.hierarchies - alone;
   if (others < 1 || repetitions <= context_.hierarchies) return {repetitions};
-  const int64_t most = (repetitions - exclusive + others - 1) / others;
-  return {repetitions, exclusive, std::clamp<int64_t>(g.n / shared_contraction_limit(g), 1, most)};
+  const int64_t most = (repetitions - alone + others - 1) / others;
+  return {repetitions, alone, std::clamp<int64_t>(g.n / shared_contraction_limit(g), 1, most)};
 }
 
 // Returns whether a single repetition is made on a coarse graph, too, and uncoarsened. On a large graph that
@@ -162,13 +162,20 @@ Score Partitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block, con
 }
 
 template <class W>
+typename Partitioner<W>::Run Partitioner<W>::kind_of_run(const Graph<W>& g, int64_t number) const {
+  const bool equal_sizes =
+      g.uneven ? number % 4 < 3 && room_.is_divisible(g) : number % 2 == 0 && room_.is_tight(g);
+  return equal_sizes ? Run::kEqualSizes : Run::kBundles;
+}
+
+template <class W>
 Score Partitioner<W>::repetition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
                                  int64_t number) {
-  if (g.uneven ? number % 4 < 3 && room_.is_divisible(g) : number % 2 == 0 && room_.is_tight(g)) {
+  if (kind_of_run(g, number) == Run::kEqualSizes) {
     const Score found = from_equal_sizes(g, block, seed);
     if (found.overload == 0) return found;
   }
-  return partition(g, block, seed, number % 2 ? 2 : 4);
+  return partition(g, block, seed, number % 2 == 0 ? kManyBundles : kBisection);
 }
 
 template <class W>

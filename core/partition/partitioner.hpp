@@ -12,15 +12,15 @@
 
 namespace hopbytes {
 
-// Assigns repetitions to coarsening hierarchies of a large graph. The first repetitions have a hierarchy
-// each, the others share some, so that the work on the large graph does not grow with the number of
-// repetitions: they are compared and recombined on small graphs, and only the best one is uncoarsened.
-struct HierarchySharing {
-  int64_t repetitions = 1, exclusive = 0, shared = 1;
-  int64_t count() const { return exclusive + (repetitions - exclusive + shared - 1) / shared; }
-  int64_t first(int64_t hierarchy) const {
-    return std::min(repetitions,
-                    hierarchy <= exclusive ? hierarchy : exclusive + (hierarchy - exclusive) * shared);
+// Assigns repetitions to coarsening hierarchies of a large graph. The first `alone` repetitions have a
+// hierarchy each, of the others `together` share one, so that the work on the large graph does not grow with
+// the number of repetitions: they are compared and recombined on small graphs, and only the best one is
+// uncoarsened.
+struct RepetitionsByHierarchy {
+  int64_t repetitions = 1, alone = 0, together = 1;
+  int64_t hierarchies() const { return alone + (repetitions - alone + together - 1) / together; }
+  int64_t first_of(int64_t hierarchy) const {
+    return std::min(repetitions, hierarchy <= alone ? hierarchy : alone + (hierarchy - alone) * together);
   }
 };
 
@@ -32,7 +32,7 @@ template <class W> class Partitioner {
   // Assigns repetitions to hierarchies where the graph is large. On lattices, where straight cuts are visible
   // on fine graphs only, half of the hierarchies belong to one repetition each, which find the best
   // partitions.
-  HierarchySharing hierarchies(const Graph<W>& g, int64_t repetitions) const;
+  RepetitionsByHierarchy hierarchies(const Graph<W>& g, int64_t repetitions) const;
 
   // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared
   // hierarchy, recombines them in pairs and uncoarsens the best one. On road-like graphs the coarse graph
@@ -51,6 +51,10 @@ template <class W> class Partitioner {
   bool relaxation_helped() const { return relaxation_helped_; }
 
  private:
+  enum class Run { kEqualSizes, kBundles };
+  // The numbers of blocks that are computed directly, without bundles.
+  static constexpr int64_t kManyBundles = 4, kBisection = 2;
+  Run kind_of_run(const Graph<W>& g, int64_t number) const;
   // Makes one of several independent repetitions. They alternate between kinds of initial partitions, because
   // these find different results: recursive partition into many bundles, or bisection. Where the maximum
   // block weights leave little room, blocks of equal sizes are the first kind: exchanging vertices gets

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "graph/unit_weight.hpp"
-#include "partition/coarsening/class_order.hpp"
 #include "partition/coarsening/range_clustering.hpp"
+#include "util/bucket_order.hpp"
 #include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
 
@@ -17,6 +17,24 @@ namespace {
 constexpr int64_t most_visits = 1024;
 // visits and arcs for which memory is asked beforehand
 constexpr int64_t ahead = ClustersInRounds::ahead, many_arcs = 32;
+
+// Classes of vertices, which visit their neighbours in turn: some vertices by class, and within a class in
+// their order.
+struct ClassOrder {
+  static constexpr int64_t classes = 8, per_range = 1 << 13;  // vertices that are counted in turn
+  UnsetVector<int32_t> vertex;
+  int64_t first[classes + 1];
+
+  ClassOrder(std::span<const int32_t> some, uint64_t seed, Team& team) : vertex(some.size()), first{} {
+    const auto class_of = [seed](int32_t v) { return mix(seed ^ static_cast<uint64_t>(v)) % classes; };
+    order_by_bucket(
+        std::ssize(some), classes, team, [&](int64_t i) { return class_of(some[i]); }, first,
+        [&](int64_t i, int64_t position) { vertex[position] = some[i]; });
+  }
+  std::span<const int32_t> of(int64_t c) const {
+    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
+  }
+};
 
 // Only the methods that read weights are templates.
 class SynchronousClustering {

@@ -7,9 +7,9 @@
 namespace hopbytes {
 
 template <class Wanted>
-Corridor::Beside Corridor::look_beside(std::span<const int32_t> vertices, Team& team, Wanted wanted) const {
+Corridor::Halo Corridor::halo_of(std::span<const int32_t> vertices, Team& team, Wanted wanted) const {
   const int64_t count = std::ssize(vertices), ranges = (count + kVerticesPerRange - 1) / kVerticesPerRange;
-  Beside found{std::vector<std::vector<Candidate>>(ranges)};
+  Halo found{std::vector<std::vector<Candidate>>(ranges)};
   std::vector<int64_t> scanned(ranges, 0);
   parallel_ranges(count, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
     const int64_t range = begin / kVerticesPerRange;
@@ -32,20 +32,20 @@ std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, 
                                           Team& team) {
   scanned_edges_ = std::ssize(boundary), overlapped_ = 0;
   std::vector<FlowRegion> found(divide(boundary, a, b, boundary_of_region, team));
-  freed_[0].own = freed_[1].other = a, freed_[1].own = freed_[0].other = b;
-  freed_[0].limit = side_limit(a, b, width_a), freed_[1].limit = side_limit(b, a, width_b);
+  growth_[0].own = growth_[1].other = a, growth_[1].own = growth_[0].other = b;
+  growth_[0].limit = side_limit(a, b, width_a), growth_[1].limit = side_limit(b, a, width_b);
   const bool large = std::ssize(boundary) >= kManyVertices;
   parallel_for(2, large ? team : Team::alone(),
-               [&](int64_t side) { free_side(boundary, team, freed_[side]); });
-  if (large) overlapped_ += std::min(freed_[0].span, freed_[1].span);
+               [&](int64_t side) { grow_side(boundary, team, growth_[side]); });
+  if (large) overlapped_ += std::min(growth_[0].span, growth_[1].span);
   for (FlowRegion& region : found) region.a = a, region.b = b;
-  for (const Freed& freed : freed_) {
-    scanned_edges_ += freed.scanned, overlapped_ += freed.scanned - freed.span;
-    for (size_t i = 0; i < freed.vertex.size(); ++i) {
-      FlowRegion& region = found[label_[freed.vertex[i]]];
-      region.vertices.push_back(freed.vertex[i]);
-      region.depth.push_back(freed.depth[i]);
-      region.in_a += freed.own == a;
+  for (const Growth& growth : growth_) {
+    scanned_edges_ += growth.scanned, overlapped_ += growth.scanned - growth.span;
+    for (size_t i = 0; i < growth.vertex.size(); ++i) {
+      FlowRegion& region = found[label_[growth.vertex[i]]];
+      region.vertices.push_back(growth.vertex[i]);
+      region.depth.push_back(growth.depth[i]);
+      region.in_a += growth.own == a;
     }
   }
   for (const int32_t v : band_) label_[v] = kNone;
@@ -55,8 +55,8 @@ std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, 
   return found;
 }
 
-// Labels the vertices on and beside the boundary with the number of the region that will free them. Returns
-// the number of regions. Where many of them have neighbours in other parts (surfaces in space, irregular
+// Labels the vertices on the boundary and their neighbours with the number of the region they will join.
+// Returns the number of regions. Where many of them have neighbours in other parts (surfaces in space, irregular
 // graphs), larger parts are tried.
 int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
                          int64_t boundary_of_region, Team& team) {
@@ -64,9 +64,9 @@ int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_
   if (boundary_of_region == 0 || 3 * boundary_of_region > 2 * std::ssize(boundary)) return 1;
   find_band(a, b, team);
   for (int64_t each = boundary_of_region; 3 * each <= 2 * std::ssize(boundary); each *= 4) {
-    const int32_t parts = cut_into_parts((std::ssize(boundary) + each - 1) / each);
-    if (parts > 0) return parts;
-    if (parts == kInseparable) break;
+    const Parts parts = cut_into_parts((std::ssize(boundary) + each - 1) / each);
+    if (parts.count > 0) return parts.count;
+    if (!parts.fewer_may_do) break;
   }
   for (const int32_t v : band_) label_[v] = kNone;
   return 1;
@@ -74,41 +74,43 @@ int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_
 
 // Adds the neighbours of the boundary in both blocks: in sparse graphs the boundary itself is in fragments.
 void Corridor::find_band(int32_t a, int32_t b, Team& team) {
-  for (const int32_t v : band_) label_[v] = kWaiting;
-  const auto wanted = [&](int32_t u) { return label_[u] != kWaiting && (block_[u] == a || block_[u] == b); };
-  const Beside beside = look_beside(band_, team, wanted);
-  scanned_edges_ += beside.scanned, overlapped_ += beside.scanned - beside.span;
-  for (const std::vector<Candidate>& some : beside.candidates)
+  for (const int32_t v : band_) label_[v] = kUnassigned;
+  const auto wanted = [&](int32_t u) {
+    return label_[u] != kUnassigned && (block_[u] == a || block_[u] == b);
+  };
+  const Halo halo = halo_of(band_, team, wanted);
+  scanned_edges_ += halo.scanned, overlapped_ += halo.scanned - halo.span;
+  for (const std::vector<Candidate>& some : halo.candidates)
     for (const auto [u, _] : some) {
-      if (label_[u] == kWaiting) continue;
-      label_[u] = kWaiting;
+      if (label_[u] == kUnassigned) continue;
+      label_[u] = kUnassigned;
       band_.push_back(u);
     }
 }
 
-// Cuts the band into about `count` parts of the same size. Returns the number of parts, or 0 if more than a
-// small share of the vertices connect parts, or kInseparable if that would be so with larger parts, too.
-int32_t Corridor::cut_into_parts(int64_t count) {
-  for (const int32_t v : band_) label_[v] = kWaiting;
+// Cuts the band into about `count` parts of the same size, unless more than a small share of the vertices have
+// neighbours in other parts.
+Corridor::Parts Corridor::cut_into_parts(int64_t count) {
+  for (const int32_t v : band_) label_[v] = kUnassigned;
   const int64_t most = (std::ssize(band_) + count - 1) / count;
-  int64_t connecting_left = std::ssize(band_) / kVerticesPerConnecting;
-  // Where the band is in fragments, it is connected beside it, and nobody looks there.
+  int64_t border_left = std::ssize(band_) / kVerticesPerBorderVertex;
+  // Where the band is in fragments, it is connected by vertices outside of it, which are not looked at.
   int64_t fragments_left = std::ssize(band_) / 4;
   int64_t size = 0;  // of the part that is being filled
   int32_t parts = 0;
   for (const int32_t first : band_) {
     seeds_.assign(1, first);
     for (size_t next = 0; next < seeds_.size(); ++next) {
-      if (label_[seeds_[next]] != kWaiting) continue;
-      const int64_t room = most - size, connecting = grow_part(seeds_[next], parts, room);
-      if (2 * connecting > std::ssize(part_) && std::ssize(part_) == most) return kInseparable;
+      if (label_[seeds_[next]] != kUnassigned) continue;
+      const int64_t room = most - size, border = grow_part(seeds_[next], parts, room);
+      if (2 * border > std::ssize(part_) && std::ssize(part_) == most) return {0, false};
       const bool small = 4 * std::ssize(part_) < most;
-      const int32_t other = small ? part_beside(parts) : kNone;
+      const int32_t other = small ? adjacent_part(parts) : kNone;
       if (small && other == kNone) fragments_left -= std::ssize(part_);
-      else connecting_left -= connecting;
-      if (connecting_left < 0 || fragments_left < 0) return 0;
+      else border_left -= border;
+      if (border_left < 0 || fragments_left < 0) return {};
       if (other != kNone) {
-        for (const int32_t v : part_) label_[v] = promised(other);
+        for (const int32_t v : part_) label_[v] = reserved_for(other);
         continue;
       }
       size += std::ssize(part_);
@@ -116,42 +118,42 @@ int32_t Corridor::cut_into_parts(int64_t count) {
       if (std::ssize(part_) == room || 4 * size > 3 * most) ++parts, size = 0;
     }
   }
-  return parts + (size > 0);
+  return {parts + (size > 0)};
 }
 
 // Breadth-first search in the band, until the part has `most` vertices. Where it ends, further parts
 // may begin. Returns the number of vertices with a neighbour in another part.
 int64_t Corridor::grow_part(int32_t seed, int32_t part, int64_t most) {
-  int64_t connecting = 0;
+  int64_t border = 0;
   part_.assign(1, seed);
-  label_[seed] = promised(part);
+  label_[seed] = reserved_for(part);
   for (size_t next = 0; next < part_.size(); ++next) {
     const int32_t v = part_[next];
-    bool connects = false;
+    bool on_border = false;
     scanned_edges_ += g_.degree(v);
     for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
       const int32_t u = g_.adj[e];
-      if (label_[u] == kNone || label_[u] == promised(part)) continue;
-      if (label_[u] == kWaiting && std::ssize(part_) < most) {
-        label_[u] = promised(part);
+      if (label_[u] == kNone || label_[u] == reserved_for(part)) continue;
+      if (label_[u] == kUnassigned && std::ssize(part_) < most) {
+        label_[u] = reserved_for(part);
         part_.push_back(u);
         continue;
       }
-      if (label_[u] == kWaiting) seeds_.push_back(u);
-      connects = true;
+      if (label_[u] == kUnassigned) seeds_.push_back(u);
+      on_border = true;
     }
-    connecting += connects;
+    border += on_border;
   }
-  return connecting;
+  return border;
 }
 
 // Returns a part that is adjacent to the last one, or kNone.
-int32_t Corridor::part_beside(int32_t part) {
+int32_t Corridor::adjacent_part(int32_t part) {
   for (const int32_t v : part_) {
     scanned_edges_ += g_.degree(v);
     for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
-      if (const int32_t label = label_[g_.adj[e]]; label < kWaiting && label != promised(part))
-        return promised(label);
+      if (const int32_t label = label_[g_.adj[e]]; label < kUnassigned && label != reserved_for(part))
+        return reserved_for(label);
   }
   return kNone;
 }
@@ -165,54 +167,54 @@ int64_t Corridor::side_limit(int32_t own, int32_t other, double width) const {
 }
 
 // Breadth-first search from the boundary into a block, up to the limits of load and depth.
-void Corridor::free_side(const std::vector<int32_t>& boundary, Team& team, Freed& freed) {
-  freed.load = freed.scanned = freed.span = 0;
-  freed.vertex.clear();
-  freed.depth.clear();
-  for (const int32_t v : boundary) free_vertex(v, 0, 0, freed);
+void Corridor::grow_side(const std::vector<int32_t>& boundary, Team& team, Growth& growth) {
+  growth.load = growth.scanned = growth.span = 0;
+  growth.vertex.clear();
+  growth.depth.clear();
+  for (const int32_t v : boundary) join(v, 0, 0, growth);
   int32_t depth = 0;
-  for (size_t begin = 0, end; (end = freed.vertex.size()) > begin; begin = end) {
+  for (size_t begin = 0, end; (end = growth.vertex.size()) > begin; begin = end) {
     const auto count = static_cast<int64_t>(end - begin);
-    freed.scanned += count, freed.span += std::min(count, kVerticesPerRange);
+    growth.scanned += count, growth.span += std::min(count, kVerticesPerRange);
     if (depth == context_.layers) break;
     ++depth;
-    if (count < 2 * kVerticesPerRange) free_layer(begin, end, depth, freed);
-    else free_layer_by_ranges(begin, end, depth, team, freed);
+    if (count < 2 * kVerticesPerRange) grow_layer(begin, end, depth, growth);
+    else grow_layer_by_ranges(begin, end, depth, team, growth);
   }
 }
 
 // Frees the neighbours of the vertices begin .. end - 1.
-void Corridor::free_layer(size_t begin, size_t end, int32_t depth, Freed& freed) {
+void Corridor::grow_layer(size_t begin, size_t end, int32_t depth, Growth& growth) {
   constexpr size_t ahead = 4;
-  const int64_t before = freed.scanned;
+  const int64_t before = growth.scanned;
   for (size_t i = begin; i < end; ++i) {
-    const int32_t v = freed.vertex[i];
-    freed.scanned += g_.degree(v);
-    if (i + 2 * ahead < end) __builtin_prefetch(g_.start + freed.vertex[i + 2 * ahead]);
-    if (i + ahead < end) __builtin_prefetch(g_.adj + g_.start[freed.vertex[i + ahead]]);
-    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) free_vertex(g_.adj[e], depth, label_[v], freed);
+    const int32_t v = growth.vertex[i];
+    growth.scanned += g_.degree(v);
+    if (i + 2 * ahead < end) __builtin_prefetch(g_.start + growth.vertex[i + 2 * ahead]);
+    if (i + ahead < end) __builtin_prefetch(g_.adj + g_.start[growth.vertex[i + ahead]]);
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) join(g_.adj[e], depth, label_[v], growth);
   }
-  freed.span += freed.scanned - before;
+  growth.span += growth.scanned - before;
 }
 
 // The same, in the same order.
-void Corridor::free_layer_by_ranges(size_t begin, size_t end, int32_t depth, Team& team, Freed& freed) {
-  const std::span<const int32_t> layer(freed.vertex.data() + begin, end - begin);
-  const Beside beside = look_beside(layer, team, [&](int32_t u) { return may_be_freed(u, freed); });
-  freed.scanned += beside.scanned, freed.span += beside.span;
-  for (const std::vector<Candidate>& some : beside.candidates)
-    for (const auto [u, region] : some) free_vertex(u, depth, region, freed);
+void Corridor::grow_layer_by_ranges(size_t begin, size_t end, int32_t depth, Team& team, Growth& growth) {
+  const std::span<const int32_t> layer(growth.vertex.data() + begin, end - begin);
+  const Halo halo = halo_of(layer, team, [&](int32_t u) { return may_join(u, growth); });
+  growth.scanned += halo.scanned, growth.span += halo.span;
+  for (const std::vector<Candidate>& some : halo.candidates)
+    for (const auto [u, region] : some) join(u, depth, region, growth);
 }
 
-// Frees v for the region, or for the one that it was promised to, unless a limit is reached.
-void Corridor::free_vertex(int32_t v, int32_t depth, int32_t region, Freed& freed) {
-  if (!may_be_freed(v, freed)) return;
-  if (g_.linear_cost && !g_.linear_cost->allows(v, freed.other)) return;
-  if (freed.load + g_.load[v] > freed.limit || std::ssize(freed.vertex) >= context_.max_region) return;
-  label_[v] = label_[v] < kWaiting ? promised(label_[v]) : region;
-  freed.vertex.push_back(v);
-  freed.depth.push_back(depth);
-  freed.load += g_.load[v];
+// Adds v to the region, or to the one that it is reserved for, unless a limit is reached.
+void Corridor::join(int32_t v, int32_t depth, int32_t region, Growth& growth) {
+  if (!may_join(v, growth)) return;
+  if (g_.linear_cost && !g_.linear_cost->allows(v, growth.other)) return;
+  if (growth.load + g_.load[v] > growth.limit || std::ssize(growth.vertex) >= context_.max_region) return;
+  label_[v] = label_[v] < kUnassigned ? reserved_for(label_[v]) : region;
+  growth.vertex.push_back(v);
+  growth.depth.push_back(depth);
+  growth.load += g_.load[v];
 }
 
 }  // namespace hopbytes

@@ -5,17 +5,17 @@ namespace hopbytes {
 template <class W>
 void FmSearch<W>::run(const Partition<W>& partition, std::span<const int32_t> seeds,
                       const std::vector<uint8_t>& locked, const Limits& limits, Result& result) {
-  trial_.start(partition, locked);
+  delta_.start(partition, locked);
   for (const int32_t v : seeds)
-    if (!locked[v]) update(trial_.meet(v), limits.slack);
+    if (!locked[v]) update(delta_.touch(v), limits.slack);
   result.moves.clear();
   int64_t gain = 0, best_gain = 0;
   size_t best_length = 0;
   int64_t over = 0;  // overload relative to the start of the search
   int32_t fruitless = 0;
-  while (!heap_.empty() && fruitless <= limits.fruitless_moves && trial_.scanned_edges() < limits.most_work) {
+  while (!heap_.empty() && fruitless <= limits.fruitless_moves && delta_.scanned_edges() < limits.most_work) {
     const int32_t i = heap_.top();
-    const Choice choice = trial_.choose(i, limits.slack);
+    const Choice choice = delta_.choose(i, limits.slack);
     if (choice.block < 0) {
       heap_.pop();
       continue;
@@ -25,11 +25,11 @@ void FmSearch<W>::run(const Partition<W>& partition, std::span<const int32_t> se
       if (heap_.top() != i) continue;
     }
     heap_.pop();
-    const int32_t from = trial_.block(i);
-    over -= trial_.excess(from) + trial_.excess(choice.block);
-    trial_.move(i, choice.block, [&](int32_t j) { update(j, limits.slack); });
-    over += trial_.excess(from) + trial_.excess(choice.block);
-    result.moves.push_back({trial_.vertex(i), choice.block});
+    const int32_t from = delta_.block(i);
+    over -= delta_.excess(from) + delta_.excess(choice.block);
+    delta_.move(i, choice.block, [&](int32_t j) { update(j, limits.slack); });
+    over += delta_.excess(from) + delta_.excess(choice.block);
+    result.moves.push_back({delta_.vertex(i), choice.block});
     gain += choice.gain;
     if (over <= 0 && (gain > best_gain || over < 0)) {
       best_gain = gain, best_length = result.moves.size(), fruitless = 0;
@@ -41,15 +41,15 @@ void FmSearch<W>::run(const Partition<W>& partition, std::span<const int32_t> se
   heap_.clear();
   result.moves.resize(best_length);
   result.gain = best_gain;
-  result.scanned_edges = trial_.scanned_edges();
-  result.fresh.swap(trial_.fresh());
-  result.fresh_rows.swap(trial_.fresh_rows());
+  result.scanned_edges = delta_.scanned_edges();
+  result.computed.swap(delta_.computed());
+  result.computed_rows.swap(delta_.computed_rows());
 }
 
 // Queues a vertex under its present gain, if it may move.
 template <class W> void FmSearch<W>::update(int32_t i, int64_t slack) {
-  heap_.resize(trial_.count());
-  const Choice choice = trial_.choose(i, slack);
+  heap_.resize(delta_.count());
+  const Choice choice = delta_.choose(i, slack);
   if (choice.block >= 0) heap_.set(i, choice.gain);
   else if (heap_.contains(i)) heap_.remove(i);
 }

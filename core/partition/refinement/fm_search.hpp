@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "partition/refinement/trial_moves.hpp"
+#include "partition/refinement/delta_partition.hpp"
 #include "util/vertex_heap.hpp"
 
 namespace hopbytes {
@@ -20,8 +20,8 @@ template <class W> class FmSearch {
     std::vector<Move> moves;
     int64_t gain = 0;
     int64_t scanned_edges = 0;
-    std::vector<int32_t> fresh;  // vertices whose rows the partition did not know, and these rows
-    std::vector<W> fresh_rows;
+    std::vector<int32_t> computed;  // vertices whose rows the partition did not know, and these rows
+    std::vector<W> computed_rows;
   };
   struct Limits {
     int32_t fruitless_moves = 40;
@@ -38,7 +38,7 @@ template <class W> class FmSearch {
 
   void update(int32_t i, int64_t slack);
 
-  TrialMoves<W> trial_;
+  DeltaPartition<W> delta_;
   VertexHeap heap_;  // of local numbers
 };
 

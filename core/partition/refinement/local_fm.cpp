@@ -31,7 +31,7 @@ void LocalFm<W>::refine(Partition<W>& partition, Rng& rng, const Control& contro
 // several per cent there, small ones nothing (five irregular graphs).
 template <class W>
 int64_t LocalFm<W>::run_round(Partition<W>& partition, Rng& rng, const Control& control) {
-  constexpr int64_t growth = 4, fewest_batches = 4, most_lost = 8, most_beside_hubs = 8;
+  constexpr int64_t growth = 4, fewest_batches = 4, most_outdated = 8, most_beside_hubs = 8;
   moved_.clear();
   rng.shuffle(seeds_);
   const bool hubs = std::any_of(seeds_.begin(), seeds_.end(),
@@ -47,7 +47,7 @@ int64_t LocalFm<W>::run_round(Partition<W>& partition, Rng& rng, const Control& 
     search(partition, count, control);
     const Outcome outcome = make_moves(partition, count);
     total += outcome.gain;
-    if (most_lost * outcome.lost > outcome.work) size = std::max<int64_t>(1, size / 2);
+    if (most_outdated * outcome.outdated > outcome.work) size = std::max<int64_t>(1, size / 2);
     else size = std::min(most, growth * size);
   }
   for (int32_t v : moved_) moved_in_round_[v] = 0;
@@ -80,8 +80,8 @@ void LocalFm<W>::search(Partition<W>& partition, int64_t count, const Control& c
   for (const Result& found : std::span(found_).first(count)) {
     longest = std::max(longest, found.scanned_edges);
     sum += found.scanned_edges;
-    for (size_t i = 0; i < found.fresh.size(); ++i)
-      partition.keep_row(found.fresh[i], found.fresh_rows.data() + i * partition.k());
+    for (size_t i = 0; i < found.computed.size(); ++i)
+      partition.keep_row(found.computed[i], found.computed_rows.data() + i * partition.k());
   }
   searched_ += sum;
   control.record_parallel_work(sum, longest);
@@ -95,7 +95,7 @@ typename LocalFm<W>::Outcome LocalFm<W>::make_moves(Partition<W>& partition, int
     const int64_t gain = found.moves.empty() ? 0 : make_moves_of(partition, found);
     outcome.gain += gain;
     outcome.work += found.scanned_edges;
-    if (found.gain > 0 && 2 * gain < found.gain) outcome.lost += found.scanned_edges;
+    if (found.gain > 0 && 2 * gain < found.gain) outcome.outdated += found.scanned_edges;
     if (found.gain > 0 && gain <= 0) {  // Other searches were in its way.
       const std::span<const int32_t> seeds = seeds_of(i);
       seeds_.insert(seeds_.end(), seeds.begin(), seeds.end());

@@ -32,7 +32,7 @@ template <class W> class LocalFm : public Refiner<W> {
   // What became of a batch; work is in scanned edges.
   struct Outcome {
     int64_t gain = 0, work = 0;
-    int64_t lost = 0;  // work of searches that others left less than half of their gain
+    int64_t outdated = 0;  // work of searches that others left less than half of their gain
   };
 
   int64_t run_round(Partition<W>& partition, Rng& rng, const Control& control);

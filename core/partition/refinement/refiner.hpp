@@ -6,6 +6,7 @@
 #include "util/control.hpp"
 #include "partition/context.hpp"
 #include "partition/partition.hpp"
+#include "util/assert.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
@@ -40,6 +41,7 @@ template <class W> class RefinerChain {
     for (const auto& refiner : refiners_) {
       if (control.should_stop() && partition.overload() == 0) break;
       refiner->refine(partition, rng, control);
+      HOPBYTES_CHECK(partition.verify());
     }
     control.record_work(partition.scanned_edges() - scanned_before);
     // Loads are summed and the boundary is found by ranges.

@@ -60,11 +60,11 @@ std::vector<FlowRegion> RegionCuts::regions(const BoundaryVertices& boundary,
     if (!corridor) corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_, context_);
     const int32_t a = pairs[i].a, b = pairs[i].b;
     const std::vector<int32_t> vertices = vertices_of(boundary, pairs[i]);
-    if (!is_due(a, b, vertices)) return;
+    if (!may_differ(a, b, vertices)) return;
     found[i] = corridor->regions(vertices, a, b, widths_.width(a, b, context_.width),
                                  widths_.width(b, a, context_.width), boundary_of_region, control_.team());
     work[i] = corridor->scanned_edges(), span[i] = corridor->span();
-    std::erase_if(found[i], [&](const FlowRegion& region) { return !is_due(a, b, region.vertices); });
+    std::erase_if(found[i], [&](const FlowRegion& region) { return !may_differ(a, b, region.vertices); });
   });
   record(work, span);
   std::vector<FlowRegion> all;
@@ -81,7 +81,7 @@ void RegionCuts::look_only_near(std::span<const int32_t> moved) {
   }
 }
 
-bool RegionCuts::is_due(int32_t a, int32_t b, std::span<const int32_t> vertices) const {
+bool RegionCuts::may_differ(int32_t a, int32_t b, std::span<const int32_t> vertices) const {
   if (near_moves_.empty() || narrowed_.contains(a * std::ssize(load_) + b)) return true;
   return std::any_of(vertices.begin(), vertices.end(), [&](int32_t v) { return near_moves_[v] != 0; });
 }

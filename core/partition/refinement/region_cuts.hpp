@@ -56,7 +56,8 @@ class RegionCuts {
                std::vector<uint8_t>& changed);
 
  private:
-  bool is_due(int32_t a, int32_t b, std::span<const int32_t> vertices) const;
+  // Whether a cut of these vertices may find something that the one before did not.
+  bool may_differ(int32_t a, int32_t b, std::span<const int32_t> vertices) const;
   void narrow_where_too_wide(const std::vector<FlowRegion>& regions,
                              const std::vector<PairFlow::Result>& results);
   void record(const std::vector<int64_t>& work, const std::vector<int64_t>& span);

@@ -59,7 +59,7 @@ template <class W> class TwoWayFm {
   }
 
   // Makes the searches that follow independent of those before, see choose().
-  void forget_searches() { search_ += search_ & 1; }
+  void forget_searches() { search_ += side_of_ties(); }
 
   struct Limits {
     int64_t window = 1;  // permitted deviation of a block from its target inside a search
@@ -121,6 +121,8 @@ template <class W> class TwoWayFm {
   static constexpr int64_t kLeastDegree = 16;  // of vertices in the gain cache, and at least twice the blocks
   static constexpr int64_t kStays = std::numeric_limits<int64_t>::min();
 
+  // Alternates between searches: where one side gains nothing, the other may.
+  int side_of_ties() const { return search_ % 2; }
   int side_of(int32_t v) const { return part_[v] == block_[0] ? 0 : part_[v] == block_[1] ? 1 : -1; }
   int64_t excess(int side) const { return load_[block_[side]] - target_[block_[side]]; }
   int64_t excess_imbalance(const Limits& limits) const {
@@ -136,7 +138,7 @@ template <class W> class TwoWayFm {
     const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
     if (one != other) return one > other ? 0 : 1;
     if (excess(0) != excess(1)) return excess(0) > excess(1) ? 0 : 1;
-    return search_ & 1;  // alternates between searches: where one side gains nothing, the other may
+    return side_of_ties();
   }
   bool fits(int side, const Limits& limits) {
     if (queue_[side].empty()) return false;

@@ -89,3 +89,13 @@ def test_turbo_scans_fewer_edges_than_fast():
     )
     assert 2 * turbo.info["work"]["arcs"] < fast.info["work"]["arcs"]
     assert turbo.info["comm_cost"] < 1.3 * fast.info["comm_cost"]
+
+
+def test_boxes_are_cut_about_as_well_as_by_fast():
+    """Groups of a box are divided on fine graphs, where its planes are visible."""
+    machine = "node:6@100 package:8@10 core:4@1"
+    cost = {
+        preset: hb.map_tasks("stencil:32x32x32", machine, preset, partition=True, seed=1).info["comm_cost"]
+        for preset in ("fast", "turbo")
+    }
+    assert cost["turbo"] < 1.1 * cost["fast"]

@@ -1,4 +1,5 @@
-// Moves of one search that leave the partition as it is, so that several searches can run at the same time.
+// The moves of one search as a difference from a partition, which stays as it is, so that several searches can
+// run at the same time.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace hopbytes {
 
-// The vertices that a search looks at get local numbers 0, 1, ... in the order in which it meets them; only
-// these have a block and a row of weights here. A search meets a few hundred vertices, which therefore stay
-// in the nearest caches, and starting anew costs as much as the search before met.
-template <class W> class TrialMoves {
+// The vertices that a search looks at get local numbers 0, 1, ... in the order in which it touches them; only
+// these have a block and a row of weights here. A search touches a few hundred vertices, which therefore stay
+// in the nearest caches, and starting anew costs as much as the search before touched.
+template <class W> class DeltaPartition {
  public:
   using Choice = typename Partition<W>::Choice;
 
@@ -21,9 +22,9 @@ template <class W> class TrialMoves {
   void start(const Partition<W>& base, const std::vector<uint8_t>& locked);
 
   // Returns the local number of v.
-  int32_t meet(int32_t v) {
+  int32_t touch(int32_t v) {
     const size_t at = slot_of(v);
-    return slots_[at].vertex == v ? slots_[at].item : meet_first(v, at);
+    return slots_[at].vertex == v ? slots_[at].item : touch_first(v, at);
   }
   int32_t count() const { return static_cast<int32_t>(items_.size()); }
   int32_t vertex(int32_t i) const { return items_[i].vertex; }
@@ -33,7 +34,7 @@ template <class W> class TrialMoves {
   // As in Partition.
   Choice choose(int32_t i, int64_t slack) {
     const Item& item = items_[i];
-    scanned_edges_ += item.looks;
+    scanned_edges_ += item.edges_per_choice;
     if (by_row_) return base_->choose_from(rows_.data() + i * k_, item.load, item.block, load_, slack);
     return choose_by_cost(i, slack);
   }
@@ -52,10 +53,10 @@ template <class W> class TrialMoves {
       const size_t at = slot_of(u);
       int32_t j = slots_[at].item;
       if (slots_[at].vertex != u) {
-        // A vertex is met here before the first of its neighbours moves, since the row of a vertex that is
-        // met speaks of the state before all moves.
+        // A vertex is touched here before the first of its neighbours moves, since the row of a vertex that is
+        // touched speaks of the state before all moves.
         if ((*locked_)[u] || g.degree(u) > kHubDegree) continue;
-        j = meet_first(u, at);
+        j = touch_first(u, at);
       }
       if (items_[j].moved) continue;
       change(j, from, -g.weight[e]);
@@ -66,8 +67,8 @@ template <class W> class TrialMoves {
 
   int64_t scanned_edges() const { return scanned_edges_; }
   // The vertices whose rows the partition did not know, and these rows before all moves.
-  std::vector<int32_t>& fresh() { return fresh_; }
-  std::vector<W>& fresh_rows() { return fresh_rows_; }
+  std::vector<int32_t>& computed() { return computed_; }
+  std::vector<W>& computed_rows() { return computed_rows_; }
 
  private:
   static constexpr int32_t kNone = -1;
@@ -78,7 +79,7 @@ template <class W> class TrialMoves {
   // are near are at `sums`, with room for `most`.
   struct Item {
     int32_t vertex, block, slot;
-    int32_t looks = 0;  // scanned edges of a choice
+    int32_t edges_per_choice = 0;  // how many a choice counts as scanned
     int32_t count = 0, most = 0;
     int64_t sums = 0, load = 0;
     bool moved = false, hub = false;
@@ -91,7 +92,7 @@ template <class W> class TrialMoves {
     while (slots_[at].vertex != v && slots_[at].vertex != kNone) at = (at + 1) & mask_;
     return at;
   }
-  int32_t meet_first(int32_t v, size_t at);
+  int32_t touch_first(int32_t v, size_t at);
   Choice choose_by_cost(int32_t i, int64_t slack);
   void grow_table();
   void add_row(int32_t i);
@@ -116,8 +117,8 @@ template <class W> class TrialMoves {
   std::vector<Sum> sums_;
   Connectivity<W> near_{0};  // the blocks near the vertex of a choice
   int64_t scanned_edges_ = 0;
-  std::vector<int32_t> fresh_;
-  std::vector<W> fresh_rows_;
+  std::vector<int32_t> computed_;
+  std::vector<W> computed_rows_;
 };
 
 }  // namespace hopbytes

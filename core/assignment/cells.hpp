@@ -1,5 +1,6 @@
 // Slots, cells and neighbourhoods: which tasks a PE holds, and which PEs are worth trying for a task.
 #pragma once
+#include "graph/csr.hpp"
 #include "assignment/nearest_pes.hpp"
 #include "util/assert.hpp"
 #include "util/rng.hpp"
@@ -95,9 +96,7 @@ template <class Distance> class NearCells {
       : k_(k), near_(std::min(k, reach)), nearest_(nearest_pes(distance, k, near_, control)) {}
 
   // The nearest PEs, beginning with the PE itself.
-  std::span<const int32_t> nearest(int32_t pe) const {
-    return {nearest_.data() + pe * near_, static_cast<size_t>(near_)};
-  }
+  In<int32_t> nearest(int32_t pe) const { return {nearest_.data() + pe * near_, static_cast<size_t>(near_)}; }
   int64_t count() const { return k_; }
   int64_t pes() const { return k_; }
   int32_t cell_of(int32_t pe) const { return pe; }
@@ -130,14 +129,14 @@ using CellsOf = decltype(cells_of(std::declval<const Distance&>(), 0, 0, 0, std:
 // The tasks of every PE. The slots of a PE are adjacent in memory.
 class Slots {
  public:
-  Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1), task_(pe.size()), slot_(pe.size()) {
+  Slots(In<int32_t> pe, int64_t k) : start_(k + 1), task_(pe.size()), slot_(pe.size()) {
     const auto put = [&](int64_t v, int64_t slot) {
       slot_[v] = static_cast<int32_t>(slot);
       task_[slot] = static_cast<int32_t>(v);
     };
     order_by_bucket(std::ssize(pe), k, Team::alone(), [&](int64_t v) { return pe[v]; }, start_, put);
   }
-  std::span<const int32_t> tasks(PeRange range) const {
+  In<int32_t> tasks(PeRange range) const {
     return {task_.data() + start_[range.first],
             static_cast<size_t>(start_[range.last] - start_[range.first])};
   }
@@ -188,7 +187,7 @@ std::vector<int64_t> nearest_costs(const Distance& distance, const NearCells<Dis
       break;
     }
     // The nearest PEs are enough if they hold as many tasks; those of the PE itself need not be nearest.
-    std::span<const int32_t> near = cells.nearest(p);
+    In<int32_t> near = cells.nearest(p);
     int64_t held = 0, farthest = INT64_MAX;
     for (const int32_t q : near) held += q == p ? 0 : slots.size({q, q + 1});
     if (held < count && !all.empty()) near = all;

@@ -6,6 +6,7 @@
 // `fruitless_exchanges` exchanges without a new best the chain ends, and the search returns to the best state
 // of the chain. The candidate partners of a task are the tasks in the innermost units of its neighbours.
 #pragma once
+#include <compare>
 #include <queue>
 
 #include "assignment/cells.hpp"
@@ -16,7 +17,7 @@ namespace hopbytes {
 template <class W, class D> class ChainSearch {
  public:
   // Scans about `budget` edges and stops then.
-  ChainSearch(Exchange<W, D>& exchange, std::span<const int32_t> pe, int64_t k, int64_t fruitless_exchanges,
+  ChainSearch(Exchange<W, D>& exchange, In<int32_t> pe, int64_t k, int64_t fruitless_exchanges,
               int64_t budget, const Control& control, PairCounts& counts)
       : exchange_(exchange),
         g_(exchange.graph()),
@@ -52,10 +53,7 @@ template <class W, class D> class ChainSearch {
   struct Offer {
     int64_t change = 0;
     int32_t task = -1, partner = -1;
-    bool operator>(const Offer& other) const {
-      return std::tie(change, task, partner) > std::tie(other.change, other.task, other.partner);
-    }
-    bool operator==(const Offer&) const = default;
+    auto operator<=>(const Offer&) const = default;
   };
 
   bool may_continue() const { return counts_.scanned_edges < budget_ && !control_.should_stop(); }

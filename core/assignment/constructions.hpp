@@ -2,6 +2,7 @@
 // Meyerhenke and Noe 2015). On tree machines a binary tree answers which PE is best, which avoids a scan over
 // all PEs.
 #pragma once
+#include <compare>
 #include <queue>
 
 #include "graph/csr.hpp"
@@ -18,9 +19,7 @@ constexpr int64_t no_place = INT64_MAX;
 struct PeChoice {
   int64_t cost = no_place, far = no_place;
   int32_t pe = -1;
-  bool operator<(const PeChoice& o) const {
-    return cost != o.cost ? cost < o.cost : far != o.far ? far < o.far : pe < o.pe;
-  }
+  auto operator<=>(const PeChoice&) const = default;
 };
 
 // The PEs of a tree machine that still have room. The labels define a binary tree whose nodes are the ranges

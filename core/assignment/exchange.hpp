@@ -1,5 +1,6 @@
 // Exchanges of two tasks: what they change, whether they are permitted, and the costs that make both cheap.
 #pragma once
+#include "graph/csr.hpp"
 #include "graph/distance.hpp"
 #include "graph/graph.hpp"
 #include "util/assert.hpp"
@@ -29,7 +30,7 @@ template <class W, class D> class Exchange {
  public:
   using Place = decltype(place_of(std::declval<const D&>(), int32_t{}));
 
-  Exchange(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity, std::span<int32_t> pe)
+  Exchange(const Graph<W>& graph, const D& distance, In<int64_t> capacity, Out<int32_t> pe)
       : g_(graph),
         distance_(distance),
         capacity_(capacity),
@@ -50,7 +51,7 @@ template <class W, class D> class Exchange {
   }
 
   // From now on the mapping is in another array, which becomes a copy of it.
-  void continue_in(std::span<int32_t> pe) {
+  void continue_in(Out<int32_t> pe) {
     std::copy(pe_.begin(), pe_.end(), pe.begin());
     pe_ = pe;
   }
@@ -58,7 +59,7 @@ template <class W, class D> class Exchange {
   const Graph<W>& graph() const { return g_; }
   const D& distance() const { return distance_; }
   int32_t pe(int32_t v) const { return pe_[v]; }
-  std::span<const int32_t> pes() const { return pe_; }
+  In<int32_t> pes() const { return pe_; }
   Place place(int32_t v) const { return place_[v]; }
   int64_t share(int32_t v) const { return share_[v]; }
   // Up to this distance two PEs are equally far from all others, so that an exchange changes nothing: these
@@ -144,8 +145,8 @@ template <class W, class D> class Exchange {
 
   const Graph<W>& g_;
   const D distance_;
-  std::span<const int64_t> capacity_;
-  std::span<int32_t> pe_;
+  In<int64_t> capacity_;
+  Out<int32_t> pe_;
   std::vector<Place> place_;
   std::vector<int64_t> share_, held_;
   int64_t farthest_alike_ = -1;

@@ -2,7 +2,6 @@
 // are close in the communication graph, and listed ones (Heider 1972; Brandfass et al. 2013; Schulz and Träff
 // 2017).
 #pragma once
-#include "graph/csr.hpp"
 #include "assignment/exchange.hpp"
 #include "util/control.hpp"
 

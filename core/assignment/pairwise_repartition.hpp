@@ -7,7 +7,6 @@
 // the pair is bisected anew. So the result is that of one thread.
 #pragma once
 #include "assignment/swap.hpp"
-#include "graph/csr.hpp"
 #include "partition/exact_partitioner.hpp"
 
 namespace hopbytes {
@@ -27,7 +26,7 @@ struct Bisected {
 template <class W, class D> class PairBisection {
  public:
   // Unit u consists of the PEs unit_start[u] .. unit_start[u + 1] - 1.
-  PairBisection(const SwapState<W, D>& state, std::span<const int64_t> unit_start, int64_t new_bisections,
+  PairBisection(const SwapState<W, D>& state, In<int64_t> unit_start, int64_t new_bisections,
                 const Control& control)
       : g_(state.graph()),
         costs_(state.costs()),
@@ -157,7 +156,7 @@ template <class W, class D> class PairBisection {
   const Graph<W>& g_;
   const Exchange<W, D>& costs_;
   const Slots& slots_;
-  std::span<const int64_t> start_;
+  In<int64_t> start_;
   const int64_t new_bisections_;
   Bisected found_;
   const Control control_;
@@ -178,7 +177,7 @@ struct RepartitionOptions {
 template <class W, class D> class PairwiseRepartition {
  public:
   // Unit u consists of the PEs unit_start[u] .. unit_start[u + 1] - 1.
-  PairwiseRepartition(const Graph<W>& graph, SwapSearch<W, D>& search, std::span<const int64_t> unit_start,
+  PairwiseRepartition(const Graph<W>& graph, SwapSearch<W, D>& search, In<int64_t> unit_start,
                       const RepartitionOptions& options, const Control& control)
       : g_(graph),
         search_(search),
@@ -274,7 +273,7 @@ template <class W, class D> class PairwiseRepartition {
 
   const Graph<W>& g_;
   SwapSearch<W, D>& search_;
-  std::span<const int64_t> start_;
+  In<int64_t> start_;
   const RepartitionOptions options_;
   const Control& control_;
   std::vector<std::unique_ptr<PairBisection<W, D>>> bisections_;  // one for each thread

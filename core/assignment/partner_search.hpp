@@ -17,7 +17,7 @@ class CellNotes {
   void add(int32_t cell) {
     if (noted_in_[cell] != turn_) noted_in_[cell] = turn_, cells_.push_back(cell);
   }
-  std::span<const int32_t> cells() const { return cells_; }
+  In<int32_t> cells() const { return cells_; }
 
  private:
   std::vector<int64_t> noted_in_;

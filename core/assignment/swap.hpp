@@ -38,13 +38,13 @@ struct Trial {
 template <class W, class D> class SwapSearch {
  public:
   // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
-  SwapSearch(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-             std::span<int32_t> pe, const SwapOptions& options, const Control& control,
+  SwapSearch(const Graph<W>& graph, const D& distance, In<int64_t> capacity, Out<int32_t> pe,
+             const SwapOptions& options, const Control& control,
              std::shared_ptr<const SwapBasis<D>> basis = nullptr)
       : SwapSearch({graph, distance, capacity, pe, options, control, std::move(basis)},
                    options.all_pairs_up_to, control) {}
   // The same search with the mapping in another array.
-  SwapSearch(const SwapSearch& other, std::span<int32_t> pe)
+  SwapSearch(const SwapSearch& other, Out<int32_t> pe)
       : SwapSearch(SwapState<W, D>(other.state_, pe), other.all_pairs_up_to_, other.control_) {}
   SwapSearch(const SwapSearch&) = delete;
 
@@ -60,7 +60,7 @@ template <class W, class D> class SwapSearch {
 
   // Exchanges tasks that leave a unit with as many that enter it, each with the best remaining partner, and
   // descends. Undoes everything unless the result gains. Returns the change of the cost.
-  int64_t attempt(std::span<const int32_t> leave, std::vector<int32_t>& come) {
+  int64_t attempt(In<int32_t> leave, std::vector<int32_t>& come) {
     constexpr size_t most_partners = 64;
     state_.keep_unit_weights();
     state_.start_log();
@@ -84,12 +84,12 @@ template <class W, class D> class SwapSearch {
   }
 
   // What the last attempt exchanged, in turn, if it gained.
-  std::span<const std::pair<int32_t, int32_t>> exchanged() const { return state_.log(); }
+  In<std::pair<int32_t, int32_t>> exchanged() const { return state_.log(); }
 
   // Exchanges tasks until no candidate gains, starting from all tasks in random order. If a mapping is given
   // that such a descent left, starts from the tasks that have moved since then and from their neighbours.
   // Returns the change of the cost.
-  int64_t descend_everywhere(Rng& rng, std::span<const int32_t> settled = {}) {
+  int64_t descend_everywhere(Rng& rng, In<int32_t> settled = {}) {
     const auto moved = [&](int32_t v) { return settled.empty() || settled[v] != costs_.pe(v); };
     const auto moved_near = [&](int32_t v) {
       const auto near = std::span(g_.adj + g_.start[v], g_.adj + g_.start[v + 1]);
@@ -161,7 +161,7 @@ template <class W, class D> class SwapSearch {
     state_.set_counts(counts);
     return true;
   }
-  void follow(std::span<const std::pair<int32_t, int32_t>> moved) { state_.follow(moved); }
+  void follow(In<std::pair<int32_t, int32_t>> moved) { state_.follow(moved); }
   // Calls visit(cell) for the cells of a task and of its neighbours.
   template <class Visit> void visit_cells_around(int32_t task, Visit visit) const {
     visit(state_.cells().cell_of(costs_.pe(task)));

@@ -124,9 +124,9 @@ struct SwapCounts {
 // which few tasks have moved since, or empty. Returns the total change of the cost (<= 0). The result does
 // not depend on the number of threads.
 template <class W, class D>
-int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_t> capacity, uint64_t seed,
-                    const SwapOptions& options, const Control& control, std::span<const int32_t> settled,
-                    std::span<int32_t> pe, SwapCounts& counts) {
+int64_t swap_refine(const Graph<W>& g, const D& distance, In<int64_t> capacity, uint64_t seed,
+                    const SwapOptions& options, const Control& control, In<int32_t> settled, Out<int32_t> pe,
+                    SwapCounts& counts) {
   if (g.n < 2) return 0;
   auto record = [&](const SwapSearch<W, D>& search) {
     counts.evaluations += search.state().counts().evaluations;

@@ -42,9 +42,8 @@ template <class W, class D> class SwapState {
   using Cells = CellsOf<D>;
 
   // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
-  SwapState(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-            std::span<int32_t> pe, const SwapOptions& options, const Control& control,
-            std::shared_ptr<const SwapBasis<D>> basis)
+  SwapState(const Graph<W>& graph, const D& distance, In<int64_t> capacity, Out<int32_t> pe,
+            const SwapOptions& options, const Control& control, std::shared_ptr<const SwapBasis<D>> basis)
       : g_(graph),
         hub_degree_(options.hub_degree),
         exchange_(graph, distance, capacity, pe),
@@ -54,7 +53,7 @@ template <class W, class D> class SwapState {
         counts_{.work_left = std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
 
   // The same state with the mapping in another array.
-  SwapState(const SwapState& other, std::span<int32_t> pe) : SwapState(other) { exchange_.continue_in(pe); }
+  SwapState(const SwapState& other, Out<int32_t> pe) : SwapState(other) { exchange_.continue_in(pe); }
   SwapState(SwapState&&) = default;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
@@ -123,10 +122,10 @@ template <class W, class D> class SwapState {
     log_.clear();
   }
   // What was noted and has not been undone.
-  std::span<const std::pair<int32_t, int32_t>> log() const { return log_; }
+  In<std::pair<int32_t, int32_t>> log() const { return log_; }
 
   // Puts tasks into the given slots, in turn.
-  void follow(std::span<const std::pair<int32_t, int32_t>> moved) {
+  void follow(In<std::pair<int32_t, int32_t>> moved) {
     for (const auto& [task, slot] : moved)
       if (const int32_t there = slots_.task(slot); there != task) exchange(task, there);
   }

@@ -30,7 +30,7 @@ namespace tabu_detail {
 
 template <class T> class Search {
  public:
-  Search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed, const TabuOptions& options,
+  Search(const DenseProblem& problem, Out<int32_t> place, uint64_t seed, const TabuOptions& options,
          const Control& control)
       : n_(problem.n),
         options_(options),
@@ -131,7 +131,7 @@ template <class T> class Search {
   TabuOptions options_;
   const Control& control_;
   Rng rng_;
-  std::span<int32_t> best_place_;
+  Out<int32_t> best_place_;
   Changes<T> changes_;
   int64_t cost_ = 0, best_ = 0;  // relative to the first permutation
   int64_t now_ = 0;
@@ -142,7 +142,7 @@ template <class T> class Search {
 
 // Improves `place`, a permutation. Returns the change of the cost (at most 0); `done` becomes the number of
 // exchanges. All numbers must be >= 0 and `largest_number` below 2^61.
-inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed,
+inline int64_t tabu_search(const DenseProblem& problem, Out<int32_t> place, uint64_t seed,
                            const TabuOptions& options, const Control& control, int64_t& done) {
   using namespace tabu_detail;
   done = 0;
@@ -161,9 +161,9 @@ inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place
 }
 
 // Searches from several permutations (one per row of `place`), in parallel.
-inline void tabu_many(const DenseProblem& problem, std::span<int32_t> place, std::span<const uint64_t> seed,
-                      const TabuOptions& options, const Control& control, std::span<int64_t> change,
-                      std::span<int64_t> done) {
+inline void tabu_many(const DenseProblem& problem, Out<int32_t> place, In<uint64_t> seed,
+                      const TabuOptions& options, const Control& control, Out<int64_t> change,
+                      Out<int64_t> done) {
   parallel_for(static_cast<int64_t>(seed.size()), control.team(), [&](int64_t i) {
     change[i] =
         tabu_search(problem, place.subspan(i * problem.n, problem.n), seed[i], options, control, done[i]);

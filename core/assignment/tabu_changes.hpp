@@ -10,10 +10,8 @@
 #include <cstddef>
 #include <new>
 #include <numeric>
-#include <span>
-#include <utility>
-#include <vector>
 
+#include "graph/csr.hpp"
 #include "assignment/tabu_passes.hpp"
 
 namespace hopbytes {
@@ -24,7 +22,7 @@ namespace hopbytes {
 struct DenseProblem {
   int64_t n = 0;
   bool symmetric = true;
-  std::span<const int64_t> flow, distance, linear_cost;
+  In<int64_t> flow, distance, linear_cost;
 };
 
 namespace tabu_detail {
@@ -139,7 +137,7 @@ struct Pair {
 // T represents every number exactly (see `largest_number`).
 template <class T> class Changes {
  public:
-  Changes(const DenseProblem& problem, std::span<const int32_t> place)
+  Changes(const DenseProblem& problem, In<int32_t> place)
       : n_(problem.n),
         both_(!problem.symmetric),
         stride_(padded(n_)),
@@ -235,7 +233,7 @@ template <class T> class Changes {
     T *costs, *on_its_place, *near, *near_back;
   };
 
-  Numbers<T> read(std::span<const int64_t> matrix) const {
+  Numbers<T> read(In<int64_t> matrix) const {
     Numbers<T> copy(n_ * stride_, 0);
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = 0; j < n_; ++j) copy[i * stride_ + j] = static_cast<T>(matrix[i * n_ + j]);
@@ -255,7 +253,7 @@ template <class T> class Changes {
   const T* from(int64_t place) const { return near_.data() + place * stride_; }
   const T* to(int64_t place) const { return (both_ ? near_in_ : near_).data() + place * stride_; }
 
-  void initialize(std::span<const int64_t> linear_cost) {
+  void initialize(In<int64_t> linear_cost) {
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t p = 0; p < n_; ++p) {
         // Places that a task never had count as left long ago, at different times, so that aspiration selects

@@ -16,7 +16,7 @@ template <class W> class UnitWeights {
   bool has_row(int32_t v) const { return !entry_.empty() && start_[v + 1] > start_[v]; }
 
   // Makes the rows for a mapping. PEs of one cell have the distance `least`.
-  void build(const Graph<W>& g, const TreeCells& cells, int64_t least, std::span<const int32_t> pe) {
+  void build(const Graph<W>& g, const TreeCells& cells, int64_t least, In<int32_t> pe) {
     number_units(cells, least);
     if (levels_ == 0) return;
     start_.assign(g.n + 1, 0);

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "arrays.hpp"
-#include "util/team.hpp"
+#include "graph/checked.hpp"
 
 using namespace hopbytes;
 

@@ -1,5 +1,5 @@
-// Binds the parts of a multilevel mapping in which all threads work on one level of a large graph, and the two
-// steps by which road-like graphs are coarsened.
+// Binds the parts of a multilevel mapping in which all threads work on one level of a large graph, and the
+// two steps by which road-like graphs are coarsened.
 #include "graph/unit_weight.hpp"
 #include "partition/coarsening/natural_cuts.hpp"
 #include "partition/coarsening/parallel_contraction.hpp"

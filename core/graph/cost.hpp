@@ -1,6 +1,5 @@
-// The cost of a mapping from its definition, and the weights between blocks and of units, in one pass over the
-// arcs.
-// Sums of integers do not depend on the order, so several threads may share the rows.
+// The cost of a mapping from its definition, and the weights between blocks and of units, in one pass over
+// the arcs. Sums of integers do not depend on the order, so several threads may share the rows.
 #pragma once
 #include <array>
 #include <bit>
@@ -78,8 +77,8 @@ int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance, Team& 
   });
 }
 
-// Adds to `sums` what add(begin, end, sums) adds for some rows. Every part of the rows adds to an array of its
-// own; there are only as many parts as arrays are no larger together than one entry per arc.
+// Adds to `sums` what add(begin, end, sums) adds for some rows. Every part of the rows adds to an array of
+// its own; there are only as many parts as arrays are no larger together than one entry per arc.
 template <class Add> void add_by_parts(const Csr& g, Team& team, Out<int64_t> sums, const Add& add) {
   const auto entries = std::ssize(sums);
   const int64_t most = std::max<int64_t>(1, g.m() / std::max<int64_t>(1, entries));

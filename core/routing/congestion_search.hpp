@@ -25,7 +25,7 @@ class SetMoves {
         taken_(neighbourhood.places(), 0) {}
 
   // Draws a set of groups, including `group`, that may move together; empty if the draw gave none.
-  std::span<const Relocation> draw(int32_t group, Rng& rng) {
+  In<Relocation> draw(int32_t group, Rng& rng) {
     pairs_.clear(), moves_.clear();
     ++turn_;
     constexpr std::array kinds{&SetMoves::segments, &SetMoves::regions, &SetMoves::cluster, &SetMoves::cycle};

@@ -1,5 +1,5 @@
-// Flows that share links like a fluid: how long it takes until all of them have ended. Their rates change when
-// a flow begins or ends. The twin is reference/fair_flows_reference.py.
+// Flows that share links like a fluid: how long it takes until all of them have ended. Their rates change
+// when a flow begins or ends. The twin is reference/fair_flows_reference.py.
 #pragma once
 #include <limits>
 #include <queue>
@@ -26,8 +26,8 @@ class FairLinks {
   explicit FairLinks(In<double> capacity)
       : capacity_(capacity), room_(capacity.size()), weight_(capacity.size()), on_link_(capacity.size()) {}
 
-  // Sets the rates of some flows, each of which uses links: entries(flow, visit) calls visit(link, share). The
-  // link whose flows get least is full first and decides their rates. What a link could give only rises
+  // Sets the rates of some flows, each of which uses links: entries(flow, visit) calls visit(link, share).
+  // The link whose flows get least is full first and decides their rates. What a link could give only rises
   // meanwhile, so an outdated entry of the queue is too small and goes back with its new value.
   template <class Entries, class Penalty>
   void share(const std::vector<int32_t>& flows, const Entries& entries, const Penalty& penalty,
@@ -86,7 +86,7 @@ class FairLinks {
 class FairFlows {
  public:
   // left: bytes of every flow, 0 if it has ended. clock: the time, and when the last flow so far has ended.
-  FairFlows(const FlowArrays& arrays, std::span<double> left, std::span<double> clock)
+  FairFlows(const FlowArrays& arrays, Out<double> left, Out<double> clock)
       : a_(arrays), left_(left), clock_(clock), links_(arrays.capacity), rate_(left.size(), 0.0) {
     for (size_t flow = 0; flow < left_.size(); ++flow)
       if (left_[flow] > 0) live_.push_back(static_cast<int32_t>(flow));
@@ -133,15 +133,15 @@ class FairFlows {
   }
 
   const FlowArrays& a_;
-  std::span<double> left_, clock_;
+  Out<double> left_, clock_;
   FairLinks links_;
   std::vector<double> rate_;
   std::vector<int32_t> live_, active_;
 };
 
 // Makes at most `steps` steps and returns how many flows have not ended.
-inline int64_t fair_flows(const FlowArrays& arrays, double tolerance, int64_t steps, std::span<double> left,
-                          std::span<double> clock) {
+inline int64_t fair_flows(const FlowArrays& arrays, double tolerance, int64_t steps, Out<double> left,
+                          Out<double> clock) {
   expect_offsets(arrays.start, arrays.link.size(), "flows");
   expect_below(arrays.link, std::ssize(arrays.capacity), "links");
   expect(left.size() + 1 == arrays.start.size() && arrays.share.size() == arrays.link.size() &&

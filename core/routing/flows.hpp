@@ -87,7 +87,7 @@ class Partners {
     }
   }
 
-  std::span<const Partner> of(int32_t group) const {
+  In<Partner> of(int32_t group) const {
     return {partner_.data() + start_[group], static_cast<size_t>(start_[group + 1] - start_[group])};
   }
 

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "graph/any_distance.hpp"
-#include "graph/csr.hpp"
 #include "routing/places.hpp"
 #include "util/control.hpp"
 
@@ -21,9 +20,9 @@ template <class Wanted, class Value> int32_t first_largest(int64_t count, Wanted
   return best;
 }
 
-// Greedy growth (UG of UMPA): the group with the largest volume to the placed groups goes near them, one group
-// per place. g is symmetric without diagonal. After the first group, `seeds` further groups are placed far
-// from each other before the growth begins. At most O(groups x places + sum over groups of candidates x
+// Greedy growth (UG of UMPA): the group with the largest volume to the placed groups goes near them, one
+// group per place. g is symmetric without diagonal. After the first group, `seeds` further groups are placed
+// far from each other before the growth begins. At most O(groups x places + sum over groups of candidates x
 // degree).
 class HopGreedy {
  public:
@@ -131,7 +130,7 @@ class HopGreedy {
     if (sources_.empty()) return most_remote(free);
     int32_t best = -1;
     int64_t least = 0;
-    search_.run(sources_, [&](std::span<const int32_t> level) {
+    search_.run(sources_, [&](In<int32_t> level) {
       for (const int32_t p : level) {
         if (!free(p)) continue;
         const int64_t cost = cost_at(group, p);

@@ -6,7 +6,7 @@ namespace hopbytes {
 
 // The links from one place to another and those of the opposite direction.
 struct RoundTrip {
-  std::span<const int32_t> there, back;
+  In<int32_t> there, back;
 };
 
 // Searches use routes through this type, whatever their form, and are therefore compiled once. If every flow
@@ -14,7 +14,7 @@ struct RoundTrip {
 // repeatedly. Not thread-safe: routes are written into buffers.
 class PlacedRoutes {
  public:
-  PlacedRoutes(const AnyRoutes& routes, std::span<const int32_t> endpoint, int32_t shift)
+  PlacedRoutes(const AnyRoutes& routes, In<int32_t> endpoint, int32_t shift)
       : routes_(routes),
         endpoint_(endpoint),
         shift_(shift),
@@ -54,7 +54,7 @@ class PlacedRoutes {
     for (const Step& step : row_) visit(step);
   }
   // Returns the links from a to b if flows take a single path; valid until the next call.
-  std::span<const int32_t> path(int32_t a, int32_t b) const { return round_trip(a, b).there; }
+  In<int32_t> path(int32_t a, int32_t b) const { return round_trip(a, b).there; }
   // Returns the links of both directions, which are adjacent in memory.
   RoundTrip round_trip(int32_t a, int32_t b) const {
     if (site_[a] == site_[b]) return {};
@@ -93,7 +93,7 @@ class PlacedRoutes {
   }
 
   const AnyRoutes& routes_;
-  std::span<const int32_t> endpoint_;
+  In<int32_t> endpoint_;
   int32_t shift_;
   bool single_path_;
   std::vector<int32_t> site_;

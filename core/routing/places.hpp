@@ -1,10 +1,8 @@
 // Places for groups of tasks: which group may take which place, and the places around others, hop by hop.
 #pragma once
-#include <algorithm>
 #include <numeric>
-#include <span>
-#include <vector>
 
+#include "graph/csr.hpp"
 #include "util/assert.hpp"
 #include "util/rng.hpp"
 
@@ -15,7 +13,7 @@ namespace hopbytes {
 // larger than every place is in the largest class; the caller repairs the overload.
 class PlaceFit {
  public:
-  PlaceFit(std::span<const int64_t> size, std::span<const int64_t> capacity) {
+  PlaceFit(In<int64_t> size, In<int64_t> capacity) {
     std::vector<int64_t> distinct(capacity.begin(), capacity.end());
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -77,11 +75,11 @@ class PlaceFit {
 // Sites (nodes) with the nearest sites of each, and the places at each site. A row of `near` has `reach`
 // sites, beginning with the site itself; `hops` holds their distances.
 struct Neighbourhood {
-  std::span<const int32_t> near;  // sites * reach
-  std::span<const uint16_t> hops;  // sites * reach, ascending in a row
-  std::span<const int32_t> site;  // of every place
-  std::span<const int64_t> place_start;  // sites + 1
-  std::span<const int32_t> place;  // places of every site, ascending
+  In<int32_t> near;  // sites * reach
+  In<uint16_t> hops;  // sites * reach, ascending in a row
+  In<int32_t> site;  // of every place
+  In<int64_t> place_start;  // sites + 1
+  In<int32_t> place;  // places of every site, ascending
 
   int64_t sites() const { return static_cast<int64_t>(place_start.size()) - 1; }
   int64_t places() const { return static_cast<int64_t>(site.size()); }
@@ -121,7 +119,7 @@ class PlaceSearch {
           take(neighbourhood_.near[next_[i]]);
       if (found_.empty()) continue;
       std::sort(found_.begin(), found_.end());
-      if (!visit(std::span<const int32_t>(found_))) return;
+      if (!visit(In<int32_t>(found_))) return;
     }
   }
 
@@ -130,7 +128,7 @@ class PlaceSearch {
   bool attempt_around(const Sources& sources, int32_t home, int32_t most, Attempt attempt) {
     int32_t tried = 0;
     bool done = false;
-    run(sources, [&](std::span<const int32_t> level) {
+    run(sources, [&](In<int32_t> level) {
       for (const int32_t p : level) {
         if (p == home) continue;
         if (done || tried++ >= most) return false;

@@ -213,7 +213,7 @@ inline int64_t ptram_refine(RoutedGroups& state, const PlaceFit& fit, const Neig
     int32_t best = -1, best_place = -1;
     for (const int32_t home : homes) {
       near.clear();
-      search.run(std::span<const int32_t>(&home, 1), [&](std::span<const int32_t> level) {
+      search.run(In<int32_t>(&home, 1), [&](In<int32_t> level) {
         equals.assign(level.begin(), level.end());
         if (nearby)
           std::stable_sort(equals.begin(), equals.end(),

@@ -71,7 +71,7 @@ class RoutedGroups {
  public:
   // place: of every group; -1 for an unplaced group, whose traffic does not count.
   RoutedGroups(const Flows& flows, const PlacedRoutes& routes, int64_t links, In<int64_t> price,
-               int64_t places, std::span<int32_t> place)
+               int64_t places, Out<int32_t> place)
       : flows_(flows),
         routes_(routes),
         links_(links, price),
@@ -111,7 +111,7 @@ class RoutedGroups {
   }
 
   // Proposes that several groups move. Every new place must be free or left by another of these groups.
-  void propose(std::span<const Relocation> moves) {
+  void propose(In<Relocation> moves) {
     discard_proposal();
     set_.assign(moves.begin(), moves.end());
     goal_.resize(flows_.n(), -1);
@@ -135,7 +135,7 @@ class RoutedGroups {
   }
 
   // The links whose loads the proposal changes, and what it makes of each.
-  std::span<const int32_t> touched() const { return touched_; }
+  In<int32_t> touched() const { return touched_; }
   LinkChange change(int32_t link) const {
     const int64_t before = links_.value(link);
     return {change_[link], before, before + change_[link] * links_.price(link)};
@@ -312,7 +312,7 @@ class RoutedGroups {
   const Flows& flows_;
   const PlacedRoutes& routes_;
   LinkLoads links_;
-  std::span<int32_t> place_;
+  Out<int32_t> place_;
   std::vector<int32_t> group_at_;
   std::vector<int64_t> change_;
   std::vector<uint8_t> known_;

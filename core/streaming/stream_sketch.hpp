@@ -8,12 +8,12 @@
 
 namespace hopbytes {
 
-// Checks a block of a graph and adds to its fingerprint: whether another pass reads the same graph, and whether
-// both directions of every edge are there, without keeping any of it.
-// Returns the first arc whose target does not exist, -1 if there is none. Adds to sums: 0: a word per arc
-// (the same for both directions), 1: the same words, with the sign of the direction, 2: a word per load, 3:
-// arcs of vertices to themselves. The second sum is 0 if every arc has its reverse with the same weight;
-// otherwise it is 0 with a probability of about 2^-64.
+// Checks a block of a graph and adds to its fingerprint: whether another pass reads the same graph, and
+// whether both directions of every edge are there, without keeping any of it. Returns the first arc whose
+// target does not exist, -1 if there is none. Adds to sums: 0: a word per arc (the same for both
+// directions), 1: the same words, with the sign of the direction, 2: a word per load, 3: arcs of vertices to
+// themselves. The second sum is 0 if every arc has its reverse with the same weight; otherwise it is 0 with
+// a probability of about 2^-64.
 inline int64_t stream_check(const StreamBlock& block, int64_t n, Out<uint64_t> sums) {
   expect(sums.size() == 4, "sums");
   expect_block(block, n);

@@ -1,11 +1,14 @@
 """Phases, blocks and bounds on the command line."""
 
+import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.cli.options import PhaseOptions
 
 MACHINE = ("--on", "node:4@10 core:4@1")
 
@@ -35,6 +38,14 @@ def test_files_of_phases_are_mapped_to_the_exact_weighted_sum(phases, hopbytes):
     said = hopbytes("map", "a.pattern", "b.pattern", *MACHINE, "--phase-goal", "max", "-o", "m.json").stderr
     assert "b.pattern, weight 1: J " in said
     assert hb.read("m.json").info["largest_phase"] > 0
+
+
+def test_what_a_reader_says_of_a_file_with_phases_is_kept(phases):
+    told = hb.read("both.pattern")
+    told = dataclasses.replace(told, meta={**told.meta, "notices": ["half of it is missing"]})
+    whole, found = PhaseOptions().read(["both.pattern"], SimpleNamespace(read=lambda *_: told), None)
+    assert len(found.graphs) == 2
+    assert "half of it is missing" in whole.meta["notices"]
 
 
 def test_a_file_keeps_its_phases(phases, hopbytes):

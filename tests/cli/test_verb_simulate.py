@@ -49,6 +49,14 @@ def test_wrong_use_is_one_line(hopbytes, words, code, said):
     assert said in done.stderr.splitlines()[-1]
 
 
+def test_the_platform_is_that_of_the_launchers_order(hopbytes, tmp_path):
+    (tmp_path / "m.txt").write_text("4\n5\n6\n7\n")  # nodes 2 and 3; in order on nodes 0 and 1
+    done = hopbytes("simulate", "stencil:4", "m.txt", "--on", SLOW, "--platform", "p.xml")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "p.xml").read_text()
+    assert ['id="n0"' in text, 'id="n2"' in text] == [True, False]
+
+
 def test_a_mapping_of_the_pattern_fits_the_trace_of_the_same_run(hopbytes, tmp_path):
     """The pattern has the messages of collectives, which the trace has as calls; as many tasks are needed."""
     pattern = "0 1 1000\n1 0 8\n2 3 1000\n3 2 8\n0 2 8\n"

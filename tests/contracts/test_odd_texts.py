@@ -56,7 +56,7 @@ def test_factors_of_huge_numbers_fit_a_line(tmp_path):
 
 
 def test_a_folder_is_no_missing_file(tmp_path):
-    with pytest.raises(FormatError, match="no file, expected a square matrix"):
+    with pytest.raises(FormatError, match="a directory, expected a file"):
         hb.allocate(f"table:{tmp_path}")
 
 

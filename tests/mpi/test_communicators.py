@@ -231,3 +231,7 @@ def test_methods_by_name_and_as_lists():
         new = communicators.new_ranks(spots, sends, method=method)
         node = {int(role): rank // 2 for rank, role in enumerate(new)}
         assert node[0] == node[2] != node[1] == node[3]
+    spots = [Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2)) for rank in range(6)]
+    new = communicators.new_ranks(spots, [{(rank + 3) % 6: 100} for rank in range(6)])
+    node = {int(role): rank // 2 for rank, role in enumerate(new)}
+    assert [node[role] == node[role + 3] for role in range(3)] == [True] * 3

@@ -109,6 +109,11 @@ def test_large_machines_are_folded_from_the_outside():
     assert core.title == "1000 x core 0 … 999"
 
 
+def test_unlike_units_share_the_leaves_that_may_be_drawn():
+    (boxed,) = boxes_of(hb.allocate("node:2 core:[300,301]"))
+    assert [node.leaves for node in folded(boxed.box).inside] == [1, 1]
+
+
 def test_unlike_units_are_not_folded_together():
     (boxed,) = boxes_of(hb.allocate("node:8 core:[64,64,64,64,64,64,64,100]"))
     titles = [node.title for node in folded(boxed.box).inside]

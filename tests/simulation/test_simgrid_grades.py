@@ -202,6 +202,7 @@ def test_long_simulations_are_announced(tmp_path, monkeypatch):
     found = hb.simulate(graph, hb.Mapping(range(64), where), grade="replay", announce=told.append)
     assert found.seconds == 1.5
     assert "4032 messages" in told[0]
+    assert not any("several paths" in notice for notice in found.notices)
 
 
 def test_the_eager_limit_is_told_to_simgrid(tmp_path, monkeypatch):

@@ -100,6 +100,15 @@ def test_synchronous_sends_and_requests(tmp_path):
     assert seconds(both).seconds == pytest.approx(1e-3, rel=1e-3)
 
 
+def test_a_request_that_was_waited_for_with_all_is_waited_for_once(tmp_path):
+    """Rank 0 tells rank 2 of the second message, not of the first one, which came 1 ms before."""
+    path = trace(
+        tmp_path, "irecv 1 7 1000000 6; waitall; irecv 1 7 1000000 6; wait 1 0 7; send 2 0 0 6",
+        "send 0 7 1000000 6; send 0 7 1000000 6", "recv 0 0 0 6", "",
+    )  # fmt: skip
+    assert seconds(path, eager=10**6).seconds == pytest.approx(4e-3, rel=1e-3)
+
+
 def test_collectives_take_rounds(tmp_path):
     """A barrier of four ranks has two rounds, a broadcast too, an all-to-all with counts only one."""
     for action, latencies in (("barrier", 2), ("bcast 8 0 6", 2), ("allreduce 8 0 6", 2)):

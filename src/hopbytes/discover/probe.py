@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.machine import Stored
 from hopbytes.machines.node.job import JobInfo, find_job, same_host
 from hopbytes.machines.node.node_tree import NodeInventory, errors_about
@@ -18,7 +18,7 @@ from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.text.hostlist import HOST_NAME, read_slots
 from hopbytes.text.lines import natural_key
-from hopbytes.util.programs import run_program
+from hopbytes.util.programs import lines_of_program
 
 #: Where messages say the fault is.
 WHERE = "probe"
@@ -48,7 +48,8 @@ def probe(command: Sequence[str]) -> NodeMachine:
     node do no harm.
     """
     job = _host_file_of(command) or find_job(os.environ)
-    return read_probe(_output([*command, "sh", "-c", script()]), job)
+    words = [*command, "sh", "-c", script()]
+    return read_probe(lines_of_program(words, expected="a command that starts programs"), job)
 
 
 def _host_file_of(command: Sequence[str]) -> JobInfo | None:
@@ -68,13 +69,6 @@ def script() -> str:
     text = files("hopbytes").joinpath("machines/node/probe.sh").read_text()
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return "; ".join(lines).replace("@PATTERNS@", " ".join(PATTERNS))
-
-
-def _output(command: Sequence[str]) -> list[str]:
-    printed, code = run_program(command, expected="a command that starts programs")
-    if code:
-        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
-    return printed.splitlines()
 
 
 @dataclass

@@ -13,7 +13,7 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.text.documents import Element, read_xml
-from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.hostlist import check_host_name
 
 
 @frozen
@@ -219,8 +219,7 @@ class _Reader:
 
     def _check_host(self, name: str, line: int) -> None:
         # Blanks stay in the names by which routes refer to hosts, see Platform.host_names.
-        if not HOST_NAME.fullmatch(name.replace(" ", "_")):
-            raise self.fail(line, f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only")
+        check_host_name(name.replace(" ", "_"), self.platform.path, line)
 
     def _host(self, element: Element) -> None:
         name = self._needed(element, "id")

@@ -13,7 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
 
-#: Forms of routes, in the order of ``any_routes`` in core/routing/routes.cpp.
+#: Forms of routes, in the order of ``any_routes`` in core/routing/any_routes.cpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
 #: The value that means "no route" in a table of hops.

@@ -17,7 +17,7 @@ from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.tree import Tree, bad, check_levels
-from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.hostlist import distinct_hosts, expand_hosts
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.job import JobInfo
@@ -133,17 +133,7 @@ def unlike_nodes(
             raise bad(what)
         trees += [read(source)] * max(1, len(names))
         hosts += names
-    check_names(hosts, "machine")
-    return NodeInventory.of(trees), tuple(hosts), replaced, f"{kind}:{body}"
-
-
-def check_names(hosts: Sequence[str], where: str) -> None:
-    """Refuse a host named twice."""
-    seen: set[str] = set()
-    for host in hosts:
-        if host in seen:
-            raise FormatError(where, None, f"host {host!r} twice, expected every host once")
-        seen.add(host)
+    return NodeInventory.of(trees), distinct_hosts(hosts, "machine"), replaced, f"{kind}:{body}"
 
 
 def tree_of_nodes(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> tuple[Tree, dict[str, str]]:

@@ -39,11 +39,15 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
     if not hosts:
         raise FormatError(where, line, "a list without a host name, expected names like n[1-4]")
     for host in hosts:
-        if not HOST_NAME.fullmatch(host):
-            raise FormatError(
-                where, line, f"host name {host[:40]!r}, expected letters, digits, '.', '_' and '-' only"
-            )
+        check_host_name(host, where, line)
     return hosts
+
+
+def check_host_name(name: str, where: str, line: int | None) -> None:
+    """Refuse what is no name of a host."""
+    if not HOST_NAME.fullmatch(name):
+        what = f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only"
+        raise FormatError(where, line, what)
 
 
 def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator[str]:
@@ -75,20 +79,22 @@ def _numbers(text: str, where: str, line: int | None) -> list[str]:
 
 def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     """Return distinct host names from a list, a file or standard input."""
-    if not isinstance(hosts, str):
-        return _distinct([host for name in hosts for host in expand_hosts(name)])
     if hosts == "-":
         return _from_lines("<stdin>", sys.stdin)
-    if os.path.isfile(hosts):
+    if isinstance(hosts, str) and os.path.isfile(hosts):
         check_reference(hosts)
         try:
             with open(hosts, encoding="utf-8-sig", errors="replace") as stream:
                 return _from_lines(hosts, stream)
         except OSError as error:
             raise FormatError(hosts, None, f"{error.strerror}, expected a file of host names") from None
-    if "/" in hosts:
+    if isinstance(hosts, str) and "/" in hosts:
         raise FormatError(hosts, None, "no such file, expected a file of host names")
-    return _distinct(expand_hosts(hosts))
+    words = [hosts] if isinstance(hosts, str) else hosts
+    names = distinct_hosts([host for word in words for host in expand_hosts(word)], "`hosts`")
+    if not names:
+        raise FormatError("`hosts`", None, "a list without a host name, expected names like n[1-4] or a file")
+    return names
 
 
 def is_table(line: str) -> bool:
@@ -129,14 +135,13 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
     return tuple(hosts)
 
 
-def _distinct(hosts: list[str]) -> tuple[str, ...]:
+def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
+    """Return hosts that are all different; FormatError for one named twice."""
     seen: set[str] = set()
     for host in hosts:
         if host in seen:
-            raise FormatError("`hosts`", None, f"host {host!r} twice, expected distinct names")
+            raise FormatError(where, None, f"host {host!r} twice, expected every host once")
         seen.add(host)
-    if not hosts:
-        raise FormatError("`hosts`", None, "a list without a host name, expected names like n[1-4] or a file")
     return tuple(hosts)
 
 

@@ -60,6 +60,14 @@ def run_program(
         return "".join(pieces), child.wait()
 
 
+def lines_of_program(words: Sequence[str], **options: Any) -> list[str]:
+    """Return the lines that a program printed; UnsupportedError unless it ends with code 0."""
+    printed, code = run_program(words, **options)
+    if code:
+        raise UnsupportedError(f"{words[0]}: failed with exit code {code}, expected 0")
+    return printed.splitlines()
+
+
 @contextlib.contextmanager
 def _started(
     words: Sequence[str], environment: Mapping[str, str] | None, expected: str

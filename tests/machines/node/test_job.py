@@ -175,7 +175,7 @@ def test_units_of_flux_with_a_fault(scheduling):
 
 @pytest.mark.parametrize(("environment", "words"), [
     ({"SLURM_JOB_NODELIST": "n[1-"}, "SLURM_JOB_NODELIST"),
-    ({"SLURM_JOB_NODELIST": "n1,n1"}, "a host twice"),
+    ({"SLURM_JOB_NODELIST": "n1,n1"}, "host 'n1' twice"),
     ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "many"}, "expected counts like"),
     ({"PBS_NODEFILE": "/nowhere"}, "expected a file of hosts"),
     ({"PBS_NODEFILE": "/dev/null"}, "without a host"),

@@ -323,7 +323,7 @@ def test_evaluation_refuses_what_is_no_mapping():
         rank = comm.Get_rank()
         own = PE[63 * rank // 2 : 63 * (rank + 1) // 2]
         with pytest.raises(HopbytesError) as caught:
-            evaluate_distributed(comm, part_of(SMALL, rank, 2), own + 9 * rank, WHERE)
+            evaluate_distributed(comm, part_of(SMALL, rank, 2), np.maximum(own, 6 * rank), WHERE)
         with pytest.raises(HopbytesError):
             evaluate_distributed(comm, part_of(SMALL, rank, 2), own[rank:], WHERE)
         return str(caught.value)

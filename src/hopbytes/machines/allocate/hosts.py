@@ -13,7 +13,7 @@ from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.tree import shorten
-from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
+from hopbytes.text.hostlist import MAX_HOSTS, check_host_name, is_table, match_hosts, read_hosts
 from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import check_reference
 from hopbytes.util.registry import Registry
@@ -163,9 +163,7 @@ def _names(path: str, rows: list[tuple[int, list[str]]], columns: int) -> dict[s
         if len(row) != columns:
             raise FormatError(path, line, f"{len(row)} columns, expected {columns}")
         name = row[0].strip()
-        if not HOST_NAME.fullmatch(name):
-            what = f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only"
-            raise FormatError(path, line, what)
+        check_host_name(name, path, line)
         if name in names:
             raise FormatError(path, line, f"host {name!r} a second time, first at line {names[name]}")
         names[name] = line

@@ -269,8 +269,7 @@ def _network(fabric: Fabric, hosts: tuple[Host, ...], spread: bool) -> Network:
     Adapters of no host and the links to them are left out; the other links keep their order.
     O(links + switches x endpoints).
     """
-    if fabric.forward is None:
-        raise UnsupportedError("the fabric has no forwarding tables, so its routes are not known")
+    assert fabric.forward is not None  # a machine has followed it
     switches = len(fabric.switches)
     numbers = np.array([number for host in hosts for number in host.adapters], np.int64)
     adapters = len(numbers)

@@ -17,11 +17,11 @@ from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, MAKERS, base_kind
 from hopbytes.machines.node.job import JobInfo
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeInventory, NodeTree, errors_about
-from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
+from hopbytes.machines.node_machine import NodeMachine, cut_overrides, file_and_hosts
 from hopbytes.machines.tree import Tree
 from hopbytes.text.cpu_lists import MAX_PUS, format_list, parse_list
 from hopbytes.text.documents import parse_object
-from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.hostlist import HOST_NAME, distinct_hosts
 from hopbytes.text.lines import read_bytes
 from hopbytes.text.open_input import named_in
 
@@ -56,9 +56,8 @@ class Stored(NodeMachine):
         if names and (hosts or len(which) > 1):
             what = f"{len(which)} nodes in the file, expected one without a name to be repeated"
             raise FormatError(path, None, f"@{names[0]}…: {what} (`hosts` chooses among named ones)")
-        check_names(names, "machine")
         if names:
-            which, hosts = which * len(names), tuple(names)
+            which, hosts = which * len(names), distinct_hosts(names, "machine")
         with errors_about(path):
             inventory = NodeInventory(trees, which)
             return cls(f"machine:{body}", inventory, hosts, replaced, levels, job=record.job(hosts))
@@ -145,8 +144,7 @@ class Record:
         named = isinstance(hosts, list) and all(isinstance(name, str) for name in hosts)
         if not named or not all(map(HOST_NAME.fullmatch, hosts)):
             raise self.bad("hosts are not a list of host names")
-        check_names(hosts, self.path)
-        return tuple(hosts)
+        return distinct_hosts(hosts, self.path)
 
     def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
         numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)

@@ -10,7 +10,8 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.node import gpu_files
 from hopbytes.machines.node.gpu_files import GpuHosts
 from hopbytes.machines.node.node_tree import NodeInventory
-from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
+from hopbytes.machines.node_machine import NodeMachine, cut_overrides, file_and_hosts
+from hopbytes.text.hostlist import distinct_hosts
 from hopbytes.text.lines import read_bytes, text_lines
 
 MAX_FILE = 2**24
@@ -36,20 +37,20 @@ class Nvidia(NodeMachine):
     @classmethod
     def parse(cls, text: str) -> Nvidia:
         body, replaced = cut_overrides(text)
-        path, hosts = file_and_hosts(cls.kind, body)
-        check_names(hosts, "machine")
+        path, names = file_and_hosts(cls.kind, body)
+        hosts = distinct_hosts(names, "machine")
         trees, nvlink = read_gpu_hosts(path)
         spec = f"{cls.kind}:{body}"
         if len(trees) == 1:
-            return cls(spec, NodeInventory.of(trees * max(1, len(hosts))), tuple(hosts), replaced)
+            return cls(spec, NodeInventory.of(trees * max(1, len(hosts))), hosts, replaced)
         if hosts and len(hosts) != len(trees):
             what = f"{len(hosts)} names for the {len(trees)} hosts of the file, expected as many or none"
             raise FormatError(path, None, what)
         inventory = NodeInventory.of(trees)
         if nvlink and "node" not in replaced:
-            tiers = cls(spec, inventory, tuple(hosts), replaced).tree.tiers
+            tiers = cls(spec, inventory, hosts, replaced).tree.tiers
             replaced["node"] = next(tier.distance for tier in tiers if tier.name == "gpu")
-        return cls(spec, inventory, tuple(hosts), replaced)
+        return cls(spec, inventory, hosts, replaced)
 
 
 @machines.register("amd")

@@ -340,7 +340,7 @@ LEGEND = re.compile(r"(NIC[0-9]{1,4}):\s{0,8}([A-Za-z0-9._-]{1,64})", re.ASCII)
 #: What may follow the devices in the line of columns, in this order; older drivers print fewer.
 ABOUT_CPUS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 OLD = {"SOC": "SYS"}
-WAYS = ("NV#", "PIX", "PXB", "PHB", "NODE", "SYS")
+WAYS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
 class _Head(NamedTuple):
@@ -382,7 +382,11 @@ def read_nvidia_smi(path: str, lines: Sequence[str]) -> NodeTree:
                 f"{len(words) - 1} ways from {words[0]}, expected {len(head.devices)}: the line was cut off"
             )
             raise FormatError(path, number, what)
-        ways = [_way(path, number, word) for word in words[1 : len(head.devices) + 1]]
+        ways = []
+        for word in words[1 : len(head.devices) + 1]:
+            ways.append(_way(word))
+            if not ways[-1]:
+                raise FormatError(path, number, f"{word[:20]!r}, expected one of X, NV#, {', '.join(WAYS)}")
         to = dict(zip(head.devices, ways, strict=True))
         for index, other in enumerate(expected[: len(gpus)]):
             joined[index, len(gpus)] = to[other]
@@ -399,7 +403,7 @@ def _head(line: str) -> _Head | None:
     """Return the line of columns: it begins with a GPU, and none of its words is a way."""
     about = [title for title in ABOUT_CPUS if title in line]
     devices = line[: min((line.index(title) for title in about), default=len(line))].split()
-    if not devices or not GPU_NAME.fullmatch(devices[0]) or any(_is_way(word) for word in devices):
+    if not devices or not GPU_NAME.fullmatch(devices[0]) or any(map(_way, devices)):
         return None
     if not about and (len(devices) == 1 or not all(DEVICE_NAME.fullmatch(word) for word in devices)):
         return None  # words of another output
@@ -433,16 +437,10 @@ def _below(line: str, head: _Head) -> str:
     return rest[0].group() if abs(rest[0].start() - shift - head.cpus) <= 4 else ""
 
 
-def _is_way(word: str) -> bool:
-    return re.fullmatch("X|NV[0-9]{1,3}", word, re.ASCII) is not None or OLD.get(word, word) in WAYS
-
-
-def _way(path: str, line: int, word: str) -> str:
-    """Return how two devices are joined, a word of NEARNESS; X, the device itself, is never asked for."""
+def _way(word: str) -> str:
+    """Return how two devices are joined, a word of NEARNESS, or X for the device itself; empty for others."""
     way = "NV" if re.fullmatch("NV[0-9]{1,3}", word, re.ASCII) else OLD.get(word, word)
-    if way not in ("NV", "X", *WAYS[1:]):
-        raise FormatError(path, line, f"{word[:20]!r}, expected one of X, {', '.join(WAYS)}")
-    return way
+    return way if way in ("NV", "X", *WAYS) else ""
 
 
 #: PCI class of NVSwitch in ``tclass`` of NCCL; a link to another GPU has that of a GPU.

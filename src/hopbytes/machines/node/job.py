@@ -14,7 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts, read_slots
+from hopbytes.text.hostlist import MAX_HOSTS, distinct_hosts, expand_hosts, read_slots
 
 Environment = Mapping[str, str]
 
@@ -54,13 +54,6 @@ def number_of(environment: Environment, name: str) -> int | None:
     """Return the value of a variable if it is a number above 0."""
     text = environment.get(name, "")
     return int(text) if text.isdecimal() and 0 < len(text) < 7 and int(text) > 0 else None
-
-
-def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
-    """Return hosts that are all different; FormatError otherwise."""
-    if len(set(hosts)) != len(hosts):
-        raise FormatError(where, None, "a host twice, expected every host once")
-    return tuple(hosts)
 
 
 COUNT = re.compile(r"([0-9]{1,9})(?:\(x([0-9]{1,9})\))?", re.ASCII)

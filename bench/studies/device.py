@@ -1,17 +1,16 @@
 """Mapping on a GPU: seconds, J, bytes and kernels, beside the CPU of the same machine.
 
     python -m bench.studies.device --out bench/results/device.jsonl
-    python -m bench.studies.device --device cpu --power 12 --side 20        # tries the script without a GPU
+    python -m bench.studies.device --device cpu --power 12 --side 20    # tries the script without a GPU
 
 Graphs are a Delaunay triangulation, a geometric graph and a plane grid of 2^22 vertices (`--power`), and a
-box of 200^3 cells with 26 neighbours (`--side`; 10^8 edges). H is 4:8:6, D 1:10:100, imbalance 3 %, seed 1.
-A row per graph has: `turbo` on the CPU with all threads (seconds, J), `map_arrays` with arrays on the host
+box of 200^3 cells with 26 neighbours (`--side`; 10^8 edges). H is 4:8:6, D 1:10:100, imbalance 3 %, seed 1. A
+row per graph has: `turbo` on the CPU with all threads (seconds, J), `map_arrays` with arrays on the host
 (transfer included) and with arrays on the GPU (the best of three, after a first call that compiles), J, the
-largest memory in bytes an arc, the hash of the mapping on the GPU and by the same kernels on the CPU, and
-for every kernel its launches, seconds, and the bytes of its arrays a second, an upper bound of what it moves
+largest memory in bytes an arc, the hash of the mapping on the GPU and by the same kernels on the CPU, and for
+every kernel its launches, seconds, and the bytes of its arrays a second, an upper bound of what it moves
 where it reads parts of them. Once it runs itself under compute-sanitizer on small graphs, if that is
-installed. About eight minutes, most of them for making graphs; it stops before a graph that `--minutes`
-leave no time for.
+installed. It begins no graph that `--minutes` leave no time for.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ typedef struct hopbytes_options {
   double time_limit;       /* seconds after which the search ends with what it has; 0, the default: none */
   const int32_t *fixed;    /* n blocks, below `base` where a vertex is free. No vertex can be fixed as yet:
                               the call is refused if one is. Null: none */
-  int32_t effort;          /* 0, the default: one hierarchy of coarser graphs; -1: fewer refinements, about two
-                              thirds of the time for a cost that is some percent higher; 1: the graph is divided
-                              anew at every level of the machine, about twice the time for several percent less */
+  int32_t effort;          /* 0, the default: one hierarchy of coarser graphs; -1: fewer refinements, half to
+                              two thirds of the time for more cost; 1: the graph is divided anew at every
+                              level of the machine, up to twice the time for less cost if bounds are tight */
 } hopbytes_options;
 
 typedef struct hopbytes_result {

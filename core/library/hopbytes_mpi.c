@@ -1,10 +1,10 @@
-/* ParMETIS' and PT-Scotch's entry points over the libraries of METIS' and Scotch's names. The graph is gathered
- * on the first process of the communicator, divided there, and the blocks are sent back: up to 2^31 - 1 arcs.
+/* ParMETIS' and PT-Scotch's entry points over the libraries of METIS' and Scotch's names. The graph is
+ * gathered on the first process of the communicator and divided there: up to 2^31 - 1 arcs.
  * A library is made of this file with the MPI of the program, since MPIs differ:
  *
  *   lib=$(python -m hopbytes.config --prefix)/lib
- *   mpicc -shared -fPIC -O2 $lib/hopbytes_mpi.c -L$lib -Wl,-rpath,$lib -lhopbytes_metis -lhopbytes_scotch -ldl \
- *     -o libhopbytes_mpi.so
+ *   mpicc -shared -fPIC -O2 $lib/hopbytes_mpi.c -L$lib -Wl,-rpath,$lib -lhopbytes_metis \
+ *     -lhopbytes_scotch -ldl -o libhopbytes_mpi.so
  *
  * With -DIDXTYPEWIDTH=64 (and -DREALTYPEWIDTH=64) the other libraries are hopbytes_metis_i64 (or
  * hopbytes_metis_i64_r64) and hopbytes_scotch_i64. */
@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(IDXTYPEWIDTH) && IDXTYPEWIDTH == 64
 typedef int64_t Index;
@@ -48,6 +49,15 @@ static int least(int value, MPI_Comm comm) {
   return MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? all : ERROR;
 }
 
+/* Sends what the first process found, which takes it a while: the others sleep in the meantime. */
+static void tell(void *value, MPI_Datatype type, MPI_Comm comm) {
+  const struct timespec nap = {0, 1000000};
+  MPI_Request request;
+  int done = 0;
+  if (MPI_Ibcast(value, 1, type, 0, comm, &request) != MPI_SUCCESS) return;
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) nanosleep(&nap, NULL);
+}
+
 /* ------------------------------------------------------------------------------------------- ParMETIS */
 
 typedef struct {
@@ -69,7 +79,8 @@ static void forget(Layout *at) {
 /* Whether the arguments of this process are complete. */
 static int complete(const Call *c, int rank, int size) {
   Index i, n;
-  if (!c->vtxdist || !c->wgtflag || !c->numflag || !c->ncon || !c->nparts || !c->edgecut || !c->xadj) return 0;
+  if (!c->vtxdist || !c->wgtflag || !c->numflag || !c->ncon || !c->nparts || !c->edgecut || !c->xadj)
+    return 0;
   if (*c->numflag < 0 || *c->numflag > 1 || *c->wgtflag < 0 || *c->wgtflag > 3 || *c->ncon < 1) return 0;
   if (*c->nparts < 1 || c->vtxdist[0] != *c->numflag) return 0;
   for (i = 0; i < size; ++i)
@@ -86,7 +97,8 @@ static int lay_out(const Call *c, MPI_Comm comm, Layout *at) {
   const Index n = c->vtxdist[at->rank + 1] - c->vtxdist[at->rank];
   int r, own = c->xadj[n] - c->xadj[0] > INT_MAX ? -1 : (int)(c->xadj[n] - c->xadj[0]);
   int64_t sum = 0;
-  at->vertices = reserve((size_t)at->size, sizeof(int)), at->first_vertex = reserve((size_t)at->size, sizeof(int));
+  at->vertices = reserve((size_t)at->size, sizeof(int)),
+  at->first_vertex = reserve((size_t)at->size, sizeof(int));
   at->arcs = reserve((size_t)at->size, sizeof(int)), at->first_arc = reserve((size_t)at->size, sizeof(int));
   if (least(at->vertices && at->first_vertex && at->arcs && at->first_arc, comm) < 1) return MEMORY;
   if (MPI_Allgather(&own, 1, MPI_INT, at->arcs, 1, MPI_INT, comm) != MPI_SUCCESS) return ERROR;
@@ -124,10 +136,12 @@ static int keep_numbers(Index n, Index k, const Index *load, const Index *old, I
   const int enough = shared && number && taken;
   if (enough) {
     for (v = 0; v < k; ++v) number[v] = -1, taken[v] = 0;
-    for (v = 0; v < n; ++v) shared[v].load = load ? load[v] : 1, shared[v].fresh = part[v], shared[v].old = old[v];
+    for (v = 0; v < n; ++v)
+      shared[v].load = load ? load[v] : 1, shared[v].fresh = part[v], shared[v].old = old[v];
     qsort(shared, (size_t)n, sizeof(Shared), by_blocks);
     for (v = 0; v < n; ++v)
-      if (count > 0 && by_blocks(&shared[count - 1], &shared[v]) == 0) shared[count - 1].load += shared[v].load;
+      if (count > 0 && by_blocks(&shared[count - 1], &shared[v]) == 0)
+        shared[count - 1].load += shared[v].load;
       else shared[count++] = shared[v];
     qsort(shared, (size_t)count, sizeof(Shared), by_load);
     for (v = 0; v < count; ++v) {
@@ -199,8 +213,8 @@ static int divide(const Call *c, const Whole *g, Index n) {
   int status;
   for (v = 0; v < 40; ++v) options[v] = -1;
   options[version && !strncmp(version, "5.2", 3) ? 9 : 8] = seed;
-  status = hopbytes_metis_part(&n, c->ncon, g->rows, g->targets, g->loads, NULL, g->weights, c->nparts, c->tpwgts,
-                               c->ubvec, options, c->edgecut, g->part);
+  status = hopbytes_metis_part(&n, c->ncon, g->rows, g->targets, g->loads, NULL, g->weights, c->nparts,
+                               c->tpwgts, c->ubvec, options, c->edgecut, g->part);
   if (status != OK) return status;
   if (g->old && !getenv("HOPBYTES_MACHINE") &&
       !keep_numbers(n, *c->nparts, *c->ncon == 1 ? g->loads : NULL, g->old, g->part))
@@ -222,15 +236,16 @@ static int part_kway(const Call *c, const Index *old, const MPI_Comm *given) {
   if (status == OK) status = gather(c, old, &at, comm, &whole);
   if (status == OK) {
     if (at.rank == 0) status = divide(c, &whole, c->vtxdist[at.size] - c->vtxdist[0]), cut = *c->edgecut;
-    MPI_Bcast(&status, 1, MPI_INT, 0, comm);
-    MPI_Bcast(&cut, 1, INDEX_OF_MPI, 0, comm);
+    tell(&status, MPI_INT, comm);
+    tell(&cut, INDEX_OF_MPI, comm);
   }
   if (status == OK) {
     *c->edgecut = cut;
     MPI_Scatterv(whole.part, at.vertices, at.first_vertex, INDEX_OF_MPI, c->part, at.vertices[at.rank],
                  INDEX_OF_MPI, 0, comm);
   }
-  free(whole.rows), free(whole.targets), free(whole.loads), free(whole.weights), free(whole.old), free(whole.part);
+  free(whole.rows), free(whole.targets), free(whole.loads), free(whole.weights), free(whole.old),
+      free(whole.part);
   forget(&at);
   MPI_Comm_free(&comm);
   return status;
@@ -239,8 +254,8 @@ static int part_kway(const Call *c, const Index *old, const MPI_Comm *given) {
 EXPORT int ParMETIS_V3_PartKway(Index *vtxdist, Index *xadj, Index *adjncy, Index *vwgt, Index *adjwgt,
                                 Index *wgtflag, Index *numflag, Index *ncon, Index *nparts, Real *tpwgts,
                                 Real *ubvec, Index *options, Index *edgecut, Index *part, MPI_Comm *comm) {
-  const Call call = {vtxdist, xadj, adjncy, vwgt, adjwgt, wgtflag, numflag,
-                     ncon, nparts, tpwgts, ubvec, options, edgecut, part};
+  const Call call = {vtxdist, xadj,   adjncy, vwgt,  adjwgt,  wgtflag, numflag,
+                     ncon,    nparts, tpwgts, ubvec, options, edgecut, part};
   return part_kway(&call, NULL, comm);
 }
 
@@ -250,8 +265,8 @@ EXPORT int ParMETIS_V3_PartGeomKway(Index *vtxdist, Index *xadj, Index *adjncy, 
                                     Index *nparts, Real *tpwgts, Real *ubvec, Index *options, Index *edgecut,
                                     Index *part, MPI_Comm *comm) {
   (void)ndims, (void)xyz;
-  return ParMETIS_V3_PartKway(vtxdist, xadj, adjncy, vwgt, adjwgt, wgtflag, numflag, ncon, nparts, tpwgts, ubvec,
-                              options, edgecut, part, comm);
+  return ParMETIS_V3_PartKway(vtxdist, xadj, adjncy, vwgt, adjwgt, wgtflag, numflag, ncon, nparts, tpwgts,
+                              ubvec, options, edgecut, part, comm);
 }
 
 /* Divides anew; blocks get the numbers of those that they share most load with. */
@@ -275,17 +290,17 @@ static int repartition(const Call *c, const MPI_Comm *comm) {
 EXPORT int ParMETIS_V3_RefineKway(Index *vtxdist, Index *xadj, Index *adjncy, Index *vwgt, Index *adjwgt,
                                   Index *wgtflag, Index *numflag, Index *ncon, Index *nparts, Real *tpwgts,
                                   Real *ubvec, Index *options, Index *edgecut, Index *part, MPI_Comm *comm) {
-  const Call call = {vtxdist, xadj, adjncy, vwgt, adjwgt, wgtflag, numflag,
-                     ncon, nparts, tpwgts, ubvec, options, edgecut, part};
+  const Call call = {vtxdist, xadj,   adjncy, vwgt,  adjwgt,  wgtflag, numflag,
+                     ncon,    nparts, tpwgts, ubvec, options, edgecut, part};
   return repartition(&call, comm);
 }
 
 EXPORT int ParMETIS_V3_AdaptiveRepart(Index *vtxdist, Index *xadj, Index *adjncy, Index *vwgt, Index *vsize,
-                                      Index *adjwgt, Index *wgtflag, Index *numflag, Index *ncon, Index *nparts,
-                                      Real *tpwgts, Real *ubvec, Real *ipc2redist, Index *options,
-                                      Index *edgecut, Index *part, MPI_Comm *comm) {
-  const Call call = {vtxdist, xadj, adjncy, vwgt, adjwgt, wgtflag, numflag,
-                     ncon, nparts, tpwgts, ubvec, options, edgecut, part};
+                                      Index *adjwgt, Index *wgtflag, Index *numflag, Index *ncon,
+                                      Index *nparts, Real *tpwgts, Real *ubvec, Real *ipc2redist,
+                                      Index *options, Index *edgecut, Index *part, MPI_Comm *comm) {
+  const Call call = {vtxdist, xadj,   adjncy, vwgt,  adjwgt,  wgtflag, numflag,
+                     ncon,    nparts, tpwgts, ubvec, options, edgecut, part};
   (void)vsize, (void)ipc2redist;
   return repartition(&call, comm);
 }
@@ -358,7 +373,7 @@ static int map_gathered(const void *graph, const void *arch, const void *strateg
     for (r = 0; rank == 0 && r < size; ++r) firsts[r] = all, all += counts[r];
     if (rank == 0 && (found = reserve((size_t)all, sizeof(Index))))
       status = hopbytes_scotch_map(&whole, arch, strategy, found);
-    MPI_Bcast(&status, 1, MPI_INT, 0, comm);
+    tell(&status, MPI_INT, comm);
     if (status == 0) MPI_Scatterv(found, counts, firsts, INDEX_OF_MPI, part, local, INDEX_OF_MPI, 0, comm);
   }
   if (rank == 0 && prepared) leave(&whole);
@@ -372,7 +387,8 @@ static int map_distributed(const void *graph, const void *arch, const void *stra
   MPI_Comm comm = MPI_COMM_NULL, own;
   int status;
   if (inside || !data) return -1;
-  data(graph, NULL, NULL, &local, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &comm);
+  data(graph, NULL, NULL, &local, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       &comm);
   if (comm == MPI_COMM_NULL || MPI_Comm_dup(comm, &own) != MPI_SUCCESS) return -1;
   status = least(local == 0 || part ? 0 : -1, own) == 0
                ? map_gathered(graph, arch, strategy, part, (int)local, own)
@@ -382,14 +398,14 @@ static int map_distributed(const void *graph, const void *arch, const void *stra
 }
 
 /* Calls the original with its calls to itself kept to itself. */
-#define PASS_ON(name, ...)                                              \
-  do {                                                                  \
-    __typeof__(&name) original = (__typeof__(&name))behind(#name);      \
-    int result = 1, before = inside;                                    \
-    inside = 1;                                                         \
-    if (original) result = original(__VA_ARGS__);                       \
-    inside = before;                                                    \
-    return result;                                                      \
+#define PASS_ON(name, ...)                                         \
+  do {                                                             \
+    __typeof__(&name) original = (__typeof__(&name))behind(#name); \
+    int result = 1, before = inside;                               \
+    inside = 1;                                                    \
+    if (original) result = original(__VA_ARGS__);                  \
+    inside = before;                                               \
+    return result;                                                 \
   } while (0)
 
 EXPORT int SCOTCH_dgraphMap(void *graph, const void *arch, void *strategy, Index *part) {

@@ -118,7 +118,8 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
   const auto find = [&]<class W>(const Graph<W>& view) {
     if (options.effort > 0) return multisection(view, levels, options.seed, control, part);
     DeepContext context;
-    if (options.effort < 0) context.per_child = 100, context.refinement.flow.rounds = 1;
+    if (options.effort < 0)
+      context.per_child = context.per_child_of_box = 100, context.refinement.flow.rounds = 1;
     deep_multisection(view, levels, context, options.seed, control, part);
   };
   if (fits_32_bits(graph.csr(), team)) find(graph_view<int32_t>(graph.csr(), bounds.load, team));

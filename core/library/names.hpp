@@ -55,7 +55,7 @@ inline int32_t effort(int32_t usual) {
   return usual;
 }
 
-// Maps to the machine of the options, and to blocks that are all 1 apart if it does not fit, which `how` says.
+// Maps to the machine of the options, or to blocks that are all 1 apart if it does not fit; `how` says which.
 inline int map_or_cut(const hopbytes_graph& graph, hopbytes_options& wanted, int32_t* part,
                       hopbytes_result& result, const char*& how) {
   how = wanted.machine ? "on_machine" : "cut";

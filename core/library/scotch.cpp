@@ -54,8 +54,8 @@ template <class Object> bool own(const Object* object) { return object && object
 // The seed that the program set last; Scotch has one per process.
 std::atomic<uint64_t> seed{0};
 
-// Returns a function of the Scotch behind this library, null if there is none. Where a program loads Scotch by
-// itself, as Python does, it is not among the libraries that follow this one.
+// Returns a function of the Scotch behind this library, null if there is none. Where a program loads Scotch
+// by itself, as Python does, it is not among the libraries that follow this one.
 void* find_behind(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   std::vector<std::string> loaded;
@@ -370,7 +370,7 @@ struct Compact {
 
 // Writes `part`. Returns -1 if Scotch has to do it.
 int map_graph(const char* name, const SCOTCH_Graph* graph, std::optional<Target> target,
-              const SCOTCH_Strat* strategy, bool fixed, Num* part) {
+              const SCOTCH_Strat* strategy, bool fixed, Num* part, int32_t effort = 0) {
   const Log log(name);
   View view{};
   SCOTCH_graphData(graph, &view.base, &view.n, &view.rows, &view.ends, &view.loads, &view.labels, &view.arcs,
@@ -391,7 +391,7 @@ int map_graph(const char* name, const SCOTCH_Graph* graph, std::optional<Target>
   wanted.k = target->k;
   wanted.imbalance = static_cast<double>(imbalance_of(strategy));
   wanted.seed = seed;
-  wanted.effort = hopbytes::effort(1);
+  wanted.effort = hopbytes::effort(effort);
   if (!target->capacity.empty()) wanted.capacity = target->capacity.data();
   wanted.machine = target->machine.empty() ? hopbytes::machine_of_environment() : target->machine.c_str();
   std::vector<int32_t> found(view.n);
@@ -445,11 +445,11 @@ PART(SCOTCH_graphPartFixed, true)
 MAP(SCOTCH_graphMap, false)
 MAP(SCOTCH_graphMapFixed, true)
 
-// For hopbytes_mpi.c: -1 if Scotch has to do it.
+// For hopbytes_mpi.c: -1 if Scotch has to do it. PT-Scotch takes longer than Scotch, so there is time.
 EXPORT int hopbytes_scotch_map(const SCOTCH_Graph* graph, const SCOTCH_Arch* arch,
                                const SCOTCH_Strat* strategy, Num* part) {
   const auto work = [&] {
-    return map_graph("SCOTCH_dgraphMap", graph, target_of(arch), strategy, false, part);
+    return map_graph("SCOTCH_dgraphMap", graph, target_of(arch), strategy, false, part, 1);
   };
   return graph && arch && part ? hopbytes::guarded(work, 1, 1) : 1;
 }

@@ -144,7 +144,7 @@ def test_blocks_are_those_of_the_c_library(program, base, gap):
     )
     assert statuses == ["0", "0", "0", "600", "0", "0", "0"]
     _, own, _ = blocks_of(
-        rows, targets, None if gap else weights, loads, k=7, effort=1, imbalance=float(np.float32(0.01))
+        rows, targets, None if gap else weights, loads, k=7, imbalance=float(np.float32(0.01))
     )
     assert part.tolist() == own.tolist()
 
@@ -160,13 +160,15 @@ def test_the_bound_is_that_of_the_strategy(program, call, allowance):
     assert np.bincount(part, minlength=8).min() > 0
 
 
-def test_a_tree_is_a_machine(program):
+def test_a_tree_is_a_machine(program, tmp_path):
     rows, targets = lattice(40, 30)
-    statuses, part = run(program, rows, targets, 8, "tleaf")
+    log = tmp_path / "log"
+    statuses, part = run(program, rows, targets, 8, "tleaf", HOPBYTES_LOG=str(log))
     assert statuses[6:] == ["0", "8", "tleaf", "0"]
     # Scotch adds the links on the way down.
-    _, own, _ = blocks_of(rows, targets, machine="a:2@10 b:4@1", effort=1, imbalance=float(np.float32(0.01)))
+    _, own, result = blocks_of(rows, targets, machine="a:2@10 b:4@1", imbalance=float(np.float32(0.01)))
     assert part.tolist() == own.tolist()
+    assert f" cost={result.cost} " in log.read_text()
 
 
 def test_blocks_of_several_sizes(program):
@@ -181,9 +183,11 @@ def test_the_machine_of_the_environment_and_the_log(program, tmp_path):
     log = tmp_path / "log"
     _, part = run(
         program, rows, targets, 8, "nocheck", HOPBYTES_MACHINE="node:2 core:4", HOPBYTES_LOG=str(log),
-        HOPBYTES_PRESET="turbo",
+        HOPBYTES_PRESET="fast",
     )  # fmt: skip
-    _, own, result = blocks_of(rows, targets, machine="node:2 core:4", imbalance=float(np.float32(0.01)))
+    _, own, result = blocks_of(
+        rows, targets, machine="node:2 core:4", effort=1, imbalance=float(np.float32(0.01))
+    )
     assert part.tolist() == own.tolist()
     assert log.read_text().startswith(
         f"SCOTCH_graphPart n=600 m=1150 k=8 on_machine cut={result.cut} cost={result.cost} "

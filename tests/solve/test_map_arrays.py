@@ -1,5 +1,7 @@
 """map_arrays(): graphs as arrays of any library, mapped where they are."""
 
+import re
+import subprocess
 import sys
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import grid
+from helpers.paths import ROOT
 from helpers.stand_in_cupy import OnGpu, StandIn
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.device import chosen
@@ -150,6 +153,15 @@ def test_heavy_tasks_are_told():
         hb.map_arrays(*RING, "core:2", loads=[20, 2, 2, 2])
 
 
+def test_graphs_with_hubs_are_mapped_by_the_cpu():
+    star = hb.CommGraph.from_edges(np.zeros(2000, int), np.arange(1, 2001), undirected=True)
+    with pytest.warns(hb.HopbytesWarning, match="mapped by the CPU: a task has 2,000 neighbours"):
+        found = hb.map_arrays(*arrays(star), MACHINE)
+    assert found.largest_load <= found.bound
+    told = hb.map_tasks(star, MACHINE, "device_rounds:fewest=100,per_pe=10", partition=True)
+    assert any("2,000 neighbours" in notice for notice in told.info["notices"])
+
+
 def test_presets_run_on_a_device(stand_in, monkeypatch):
     graph = grid(40)
     cpu = hb.map_tasks(graph, MACHINE, "device_rounds:fewest=100,per_pe=10", seed=2)
@@ -178,3 +190,12 @@ def test_the_command_line_names_a_device(hopbytes):
     run = hopbytes("map", "stencil:40x40", "--on", MACHINE, "--device", "cuda")
     assert run.returncode == 1
     assert "--preset eco, expected --preset turbo or fast" in run.stderr
+
+
+def test_the_example_keeps_its_cells_balanced():
+    words = [sys.executable, "examples/repartition_on_device.py", "--side", "60", "--steps", "10"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    *steps, last = done.stdout.splitlines()
+    assert len(steps) == 2
+    assert all(float(re.findall(r"imbalance (\S+),", step)[0]) <= 0.03 for step in steps)
+    assert last == "the mapping is a numpy.ndarray on cpu"

@@ -53,7 +53,7 @@ def cuda() -> Device:
     MissingPackageError
         CuPy is not installed.
     UnsupportedError
-        There is no driver, no GPU, or no compiler of CUDA.
+        There is no driver, no GPU, or no NVRTC.
     """
     try:
         cupy: Any = import_module("cupy")
@@ -61,19 +61,22 @@ def cuda() -> Device:
         what = "device cuda needs the package cupy, which is not installed: pip install 'hopbytes[gpu]'"
         raise MissingPackageError(what) from None
     try:
-        count = int(cupy.cuda.runtime.getDeviceCount())
-    except Exception as error:  # CuPy has types of its own for a missing driver and for a missing library
-        raise UnsupportedError(f"device cuda: {_line(error)}, expected a GPU and its driver") from None
-    if count == 0:
+        found = int(cupy.cuda.runtime.getDeviceCount()) > 0
+        run = _launcher(cupy) if found else None
+    except Exception as error:  # CuPy has types of its own for a missing driver and for missing libraries
+        what = f"device cuda: {_line(error)}, expected a GPU, its driver and NVRTC"
+        raise UnsupportedError(what) from None
+    if run is None:
         raise UnsupportedError("device cuda: no GPU was found, expected one")
-    return Device("cuda", cupy, _launcher(cupy))
+    return Device("cuda", cupy, run)
 
 
 @cache
 def _launcher(cupy: Any) -> Callable[..., None]:
-    """Return what launches the kernels, which are compiled by their first use on a GPU."""
+    """Return what launches the kernels, after their compilation."""
     # Without contracted products the compiler computes what a processor does; there are only integers.
     module = cupy.RawModule(code=compiled.device_source(), options=("-std=c++17", "-fmad=false"))
+    module.compile()
 
     def run(name: str, items: int, *arguments: Any) -> None:
         if items == 0:

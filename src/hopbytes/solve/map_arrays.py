@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -14,9 +13,10 @@ from hopbytes.algorithms.mappers.device_rounds import DeviceRounds, prepared_dis
 from hopbytes.engine.control import MOST
 from hopbytes.engine.device import Device, chosen, enough_memory
 from hopbytes.engine.device_rounds import DeviceDistances, DeviceGraph, cost_of, symmetric_graph
-from hopbytes.errors import FormatError, HopbytesWarning, ScaleError, UnsupportedError, WrongTypeError
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError, WrongTypeError
 from hopbytes.machines.distances import TableDistance
 from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound
+from hopbytes.solve.map_tasks import warn_of
 from hopbytes.solve.presets import fast, turbo
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.util.checks import thread_count, whole
@@ -99,7 +99,8 @@ def map_arrays(
     Warns
     -----
     HopbytesWarning
-        A PE holds more than its bound, because of tasks with large loads; ``auto`` found no GPU.
+        A PE holds more than its bound, because of tasks with large loads; ``auto`` found no GPU; a task has
+        so many more neighbours than others that the graph was copied to the host and mapped by the CPU.
 
     Notes
     -----
@@ -122,8 +123,6 @@ def map_arrays(
     at, why = chosen(device or ("cuda" if _on_gpu(indptr) else "cpu"), threads)
     if at.name == "cpu" and any(_on_gpu(array) for array in (indptr, targets, volumes, loads, initial)):
         raise UnsupportedError(f"arrays on a GPU with device cpu{why and ': '}{why}, expected device cuda")
-    if why:
-        warnings.warn(f"mapped by the CPU: {why}", HopbytesWarning, stacklevel=2)
     mapper = makers[preset](device="auto").mapper
     assert isinstance(mapper, DeviceRounds)
     with enough_memory(at):
@@ -139,6 +138,8 @@ def map_arrays(
             raise ScaleError(f"volumes of {total} in all times distances exceed 2^59: divide them")
         bounds = Bounds(_bounds(where.capacity, where.k, int(load.sum()), imbalance))
         effort = Effort(whole("seed", seed, 0), threads)
+        if why:
+            effort.notices.append(f"mapped by the CPU: {why}")
         pe = mapper.rounds(at, graph, where, distances, bounds, effort, block)
         if isinstance(where.distance, TableDistance):  # the search takes the mean of both directions
             distances = DeviceDistances(None, at.xp.asarray(where.distance.table.reshape(-1)), where.k)
@@ -147,8 +148,8 @@ def map_arrays(
         at.run("sum_loads", n, at.xp.arange(n), pe, load, held)
         over = int((held - at.xp.asarray(bounds.load)).max())
     if over > 0:
-        what = f"a PE holds {over:,} more than its bound, since loads of tasks are large"
-        warnings.warn(what, HopbytesWarning, stacklevel=2)
+        effort.notices.append(f"a PE holds {over:,} more than its bound, since loads of tasks are large")
+    warn_of(effort.notices, stacklevel=2)
     return ArrayMapping(_returned(indptr, pe), cost, int(held.max()), int(bounds.load.max()), at.name)
 
 

@@ -23,6 +23,9 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: PEs of a network whose distances fit in a table on the device (64 bits each: 512 MiB).
 MOST_IN_TABLE = 2**13
+#: Neighbours of a hub, also over the mean of all tasks. The CPU maps graphs with hubs: one thread of a GPU
+#: would look at all of them, and what keeps the cost of such graphs low is not among the rounds.
+HUB, HUB_OVER_MEAN = 512, 30
 
 
 @mappers.register("device_rounds")
@@ -35,10 +38,12 @@ class DeviceRounds(Mapper):
     graph is mapped by ``deep_multisection``. The answer has the same bytes on the CPU, where kernels are
     loops, and on every GPU. O(levels x rounds x (n + m)).
 
-    With one task per PE, and with fixed, forbidden or migrating tasks, the CPU searches without the device.
+    With one task per PE, with fixed, forbidden or migrating tasks, and on graphs with hubs, the CPU searches
+    without the device.
     """
 
-    #: cpu, cuda, or auto: a GPU where there is one, otherwise ``deep_multisection`` on the CPU
+    #: cpu, cuda, or auto: a GPU where there is one, otherwise ``deep_multisection`` on the CPU, which maps
+    #: graphs that are not larger than the coarsest one in any case
     device: str = "cpu"
     per_pe: int = 100  #: vertices of the coarsest graph for each PE
     fewest: int = 2**16  #: approximate least number of vertices of the coarsest graph
@@ -53,12 +58,15 @@ class DeviceRounds(Mapper):
             why = "one task per PE and fixed, forbidden or migrating tasks are mapped by the CPU"
             if self.device == "cuda":
                 raise UnsupportedError(f"device cuda: {why}, expected a partition without them")
-        if why:
-            if self.device == "auto":
+        if why or graph.n <= self._coarsest(where):
+            if why and self.device == "auto":
                 effort.notices.append(f"mapped by the CPU: {why}")
             return self._by_cpu(graph, where, bounds, effort)
         with enough_memory(device):
             return self._on(device, graph, where, bounds, effort)
+
+    def _coarsest(self, where: Allocation) -> int:
+        return max(self.fewest, self.per_pe * where.k)
 
     def _by_cpu(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         return (FAST if self.search else DeepMultisection()).map(graph, where, bounds, effort)
@@ -87,9 +95,12 @@ class DeviceRounds(Mapper):
             """Map the coarsest graph."""
             return self._by_cpu(_on_host(device, found), where, replace(bounds, linear_cost=None), effort)
 
-        coarsest = max(self.fewest, self.per_pe * where.k)
+        largest, mean = int(device.xp.diff(graph.start).max()), len(graph.adj) / graph.n
+        if largest > max(HUB, HUB_OVER_MEAN * mean):
+            effort.notices.append(f"mapped by the CPU: a task has {largest:,} neighbours, and others few")
+            return device.xp.asarray(coarse(graph))
         most = device.xp.asarray(bounds.load)
-        effort_of = Rounds(coarsest, self.clustering_rounds, self.move_rounds, self.cycles)
+        effort_of = Rounds(self._coarsest(where), self.clustering_rounds, self.move_rounds, self.cycles)
         return map_in_rounds(
             device, graph, distances, most, effort_of, effort.seed % 2**31, coarse,
             lambda: effort.out_of_time, initial,

@@ -1,0 +1,28 @@
+"""The study of mappings on a GPU, with the kernels as loops and small graphs."""
+
+import json
+import sys
+
+import numpy as np
+
+import hopbytes as hb
+from bench.studies import device
+
+
+def test_rows_of_a_box_are_those_of_cells_that_share_a_corner():
+    start, targets = device.box(4)
+    cells = np.array(list(np.ndindex(4, 4, 4)))
+    apart = np.abs(cells[:, None] - cells[None]).max(axis=2)
+    found = [targets[start[v] : start[v + 1]].tolist() for v in range(64)]
+    assert found == [np.flatnonzero(row == 1).tolist() for row in apart]
+
+
+def test_rows_are_written_with_times_hashes_and_kernels(tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl"
+    words = ["--device", "cpu", "--power", "10", "--side", "10", "--threads", "2", "--out", str(path)]
+    monkeypatch.setattr(sys, "argv", ["device", *words])
+    device.main()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["graph"] for row in rows] == ["grid 2^10", "geometric 2^10", "box 10^3", "delaunay 2^10"]
+    assert all(row["same"] and row["kernels"]["choose"]["launches"] > 0 for row in rows)
+    assert rows[0]["J"] == hb.map_arrays(*device.rows_of(device.plane(10)), device.MACHINE, seed=1).comm_cost

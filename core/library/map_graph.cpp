@@ -213,6 +213,9 @@ int hopbytes_map(const hopbytes_graph* graph, const hopbytes_options* options, i
 
 const char* hopbytes_message(int status) {
   // From 1 downwards.
+  static constexpr const char* bad_option =
+      "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 or 64 "
+      "bits, base 0 or 1, effort -1 to 1";
   static constexpr const char* messages[] = {
       "blocks were written, but no way was found to keep the bound of each",
       "blocks were written",
@@ -223,8 +226,7 @@ const char* hopbytes_message(int status) {
       "the graph is asymmetric, expected both directions of every edge with one weight",
       "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62",
       "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs",
-      "bad option, expected imbalance 0 to 7, threads 1 to 1024, time limit >= 0, capacities >= 1, 32 or 64 "
-      "bits, base 0 or 1",
+      bad_option,
       "vertices cannot be fixed to blocks",
       "not enough memory",
       "internal error of hopbytes; please report this"};

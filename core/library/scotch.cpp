@@ -102,13 +102,16 @@ struct Target {
   std::vector<int64_t> capacity;
 };
 
+// Of PEs and distances; more are left to Scotch.
+constexpr int64_t kLargest = 1 << 28;
+
 // Reads an architecture as SCOTCH_archSave writes it: complete graphs and trees, nothing else.
 std::optional<Target> target_in(const char* text) {
   std::istringstream words(text ? text : "");
   std::string name;
   Target target{0, {}, {}};
-  int64_t value = 0, link = 0;
-  if (!(words >> name >> value) || value < 1 || value > 1 << 28) return {};
+  int64_t value = 0, size = 0, link = 0;
+  if (!(words >> name >> value) || value < 1 || value > kLargest) return {};
   if (name == "cmplt" || name == "cmpltw") {
     target.k = value;
     for (int64_t i = 0; name == "cmpltw" && i < value; ++i) {
@@ -120,14 +123,15 @@ std::optional<Target> target_in(const char* text) {
   if (name != "tleaf") return {};
   std::vector<int64_t> sizes, distances;
   for (int64_t i = 0; i < value; ++i) {
-    if (!(words >> name >> link) || link < 0) return {};
-    sizes.push_back(std::atoll(name.c_str()));
+    if (!(words >> size >> link) || size < 1 || link < 0 || link > kLargest) return {};
+    sizes.push_back(size);
     distances.push_back(link);
   }
   // The links from the common ancestor of two leaves down to them.
   for (size_t i = distances.size() - 1; i-- > 0;) distances[i] += distances[i + 1];
   target.k = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > kLargest / target.k) return {};
     target.k *= sizes[i];
     target.machine += "l:" + std::to_string(sizes[i]) + "@" + std::to_string(distances[i]) + " ";
   }
@@ -338,7 +342,7 @@ float imbalance_of(const SCOTCH_Strat* strategy) {
   if (!strategy) return kUsualImbalance;
   if (strategy->mark == kMarkOfStrategy) return strategy->imbalance;
   void* content = nullptr;
-  std::memcpy(&content, strategy, sizeof content);
+  std::memcpy(static_cast<void*>(&content), strategy, sizeof content);
   if (!content) return kUsualImbalance;
   return imbalance_in(written(&SCOTCH_stratSave, strategy).c_str()).value_or(kUsualImbalance);
 }
@@ -508,12 +512,14 @@ EXPORT void SCOTCH_randomSeed(Num value) {
 // The same arguments give the same blocks at any time, so that there is nothing to reset.
 EXPORT void SCOTCH_randomReset() { TELL(SCOTCH_randomReset); }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names cannot be enclosed.
 #define ALLOC(name)                                      \
   EXPORT void* name##Alloc() {                           \
     void* object = PASS(name##Alloc, nullptr);           \
     return object ? object : std::malloc(kSizeOfObject); \
   }                                                      \
   EXPORT int name##Sizeof() { return PASS(name##Sizeof, kSizeOfObject); }
+// NOLINTEND(bugprone-macro-parentheses)
 ALLOC(SCOTCH_graph)
 ALLOC(SCOTCH_arch)
 ALLOC(SCOTCH_strat)

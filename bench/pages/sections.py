@@ -231,13 +231,36 @@ def measured(rows: list[Row]) -> Iterator[Piece]:
     yield Points("seconds", f"{len(pairs['flows'])} orders of ranks, measured and predicted", pairs)
 
 
+def by_name(rows: list[Row]) -> Iterator[Piece]:
+    """Programs that call METIS, Scotch or PT-Scotch."""
+    yield (
+        "Columns node to core: edges between blocks that are apart at this level of the machine with "
+        "hopbytes, over those with the original. Then the largest block over its share and the processor "
+        "seconds of the call, the original's in brackets. Of OpenFOAM one run with a rank per block, where "
+        "PT-Scotch's processes wait for each other actively."
+    )
+    levels = ("node", "socket", "domain", "core")
+    heads = ["program", "call", "vertices", "blocks", "machine", *levels]
+    heads += ["largest block", "seconds", "of the original"]
+    lines = [heads, ["---"] * len(heads)]
+    for row in rows:
+        ours, theirs = row["hopbytes"], row["original"]
+        lines.append([
+            row["program"], f"`{row['function']}`", f"{row['n']:,}", str(row["k"]), row["machine"],
+            *(f"{ours[level] / theirs[level]:.2f}" for level in levels),
+            *(f"{ours[key]:.3f} ({theirs[key]:.3f})" for key in ("largest", "seconds")),
+            f"{ours['seconds'] / theirs['seconds']:.2f}",
+        ])  # fmt: skip
+    yield "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "foundation": foundation, "one_thread": one_thread, "threads": threads,
     "slot_threads": slot_threads, "many_threads": many_threads,
     "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,
-    "distributed": over_ranks, "seconds": measured,
+    "distributed": over_ranks, "seconds": measured, "by_name": by_name,
 }  # fmt: skip
 
 

@@ -226,7 +226,7 @@ def test_wrong_arguments_of_a_kernel_are_errors():
 
 def test_what_is_missing_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(MissingPackageError, match=r"device cuda .* pip install 'hopbytes\[gpu\]'"):
+    with pytest.raises(MissingPackageError, match=r"device cuda .* pip install 'cupy-cuda13x"):
         chosen("cuda")
     device, why = chosen("auto")
     assert device.name == "cpu"

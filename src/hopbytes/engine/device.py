@@ -58,7 +58,7 @@ def cuda() -> Device:
     try:
         cupy: Any = import_module("cupy")
     except ImportError:
-        what = "device cuda needs the package cupy, which is not installed: pip install 'hopbytes[gpu]'"
+        what = "device cuda needs the package cupy, which is not installed: pip install 'cupy-cuda13x[ctk]'"
         raise MissingPackageError(what) from None
     try:
         found = int(cupy.cuda.runtime.getDeviceCount()) > 0

@@ -111,14 +111,14 @@ def test_ranks_with_different_arguments(tmp_path, first, other, said):
 def test_a_rank_that_dies_ends_all(tmp_path, way, on):
     (tmp_path / "dying.py").write_text(
         "import os, signal, sys\n"
-        f"from hopbytes.mpi.distributed import {way} as way\n"
+        f"from hopbytes.mpi.distributed import islands, {way} as way\n"
         "from hopbytes.cli import main\n"
-        "before = way.deal\n"
+        "before = islands.deal\n"
         "def deal(rows, island, groups):\n"
         "    if rows.member.rank == 1:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return before(rows, island, groups)\n"
-        "way.deal, way.FEWEST = deal, 100\n"
+        "islands.deal, way.FEWEST = deal, 100\n"
         "main()\n"
     )
     words = [sys.executable, "dying.py", "map", "--distributed", "grid:40x40", "--on", on, "-o", "a.txt"]

@@ -2,9 +2,7 @@
 //
 // Taillard (1991): every step makes the best permitted exchange of two tasks, even if it raises the cost. A
 // task does not return to a place it left before its tenure has passed, unless that gives a new best. The
-// bookkeeping differs from the literature (tabu_changes.hpp). After `fruitless_before_perturbation` exchanges
-// without a new best since the last perturbation, the search makes some random exchanges (Benlic, Hao 2013,
-// breakout local search).
+// bookkeeping differs from the literature (tabu_changes.hpp).
 #pragma once
 #include "util/control.hpp"
 #include "util/parallel.hpp"
@@ -14,16 +12,10 @@
 namespace hopbytes {
 
 struct TabuOptions {
-  int64_t iterations = 0;  // exchanges made, including those of perturbations
+  int64_t iterations = 0;  // exchanges made
   int64_t fruitless = 0;  // exchanges without a new best that end the search; 0: never
-  // Exchanges without a new best before a perturbation; 0: no perturbations.
-  int64_t fruitless_before_perturbation = 0;
-  // Exchanges of a perturbation. The number grows while the search returns to the same cost.
-  int64_t least_perturbation = 3;
-  int64_t most_perturbation = 3;
   int64_t tenure_low = 90;  // per cent of n
   int64_t tenure_high = 110;
-  int64_t aspiration = 0;  // a pair that was not exchanged for so long is exchanged; 0: never
 };
 
 namespace tabu_detail {
@@ -42,8 +34,7 @@ template <class T> class Search {
   // Returns the cost of the best permutation found minus that of the first one (at most 0).
   int64_t run(int64_t& done) {
     control_.record_work(kStartWork + n_ * work_per_pass());
-    int64_t phase_best = 0, last_best = std::numeric_limits<int64_t>::max();
-    int64_t since_best = 0, since_perturbation = 0, perturbation = options_.least_perturbation;
+    int64_t since_best = 0;
     for (done = 0; done < options_.iterations && !control_.should_stop();) {
       const Pair move = choose();
       if (move.i < 0) break;
@@ -52,19 +43,8 @@ template <class T> class Search {
       if (options_.fruitless == 1 && change >= 0) break;
       exchange(move.i, move.j, change);
       ++done;
-      ++since_best, ++since_perturbation;
-      if (cost_ < phase_best) phase_best = cost_, since_perturbation = 0;
-      if (keep_best()) since_best = 0;
+      since_best = keep_best() ? 0 : since_best + 1;
       if (options_.fruitless > 0 && since_best >= options_.fruitless) break;
-      if (options_.fruitless_before_perturbation > 0 &&
-          since_perturbation >= options_.fruitless_before_perturbation) {
-        perturbation = phase_best == last_best ? std::min(perturbation + 1, options_.most_perturbation)
-                                               : options_.least_perturbation;
-        last_best = phase_best;
-        for (int64_t k = 0; k < perturbation; ++k, ++done) random_exchange();
-        phase_best = cost_, since_perturbation = 0;
-        if (keep_best()) since_best = 0;
-      }
     }
     control_.record_work(std::exchange(unrecorded_, 0));
     return best_;
@@ -89,8 +69,6 @@ template <class T> class Search {
 
   // Returns the best exchange that is not tabu or that gives a new best; ties are broken at random.
   Pair choose() {
-    if (options_.aspiration > 0 && now_ % n_ == 0)
-      if (const Pair forced = changes_.least_recent(now_ - options_.aspiration); forced.i >= 0) return forced;
     int64_t allowed = 0, tabu = 0;
     const bool any_allowed = changes_.least_allowed(allowed), any_tabu = changes_.least_tabu(tabu);
     Pair pick;
@@ -103,13 +81,6 @@ template <class T> class Search {
       changes_.tabu_pairs(tabu, draw);
     else if (any_allowed) changes_.allowed_pairs(allowed, draw);
     return pick;
-  }
-
-  void random_exchange() {
-    const auto i = static_cast<int64_t>(rng_.below(n_));
-    auto j = static_cast<int64_t>(rng_.below(n_ - 1));
-    if (j >= i) ++j;
-    exchange(i, j, changes_.change(std::min(i, j), std::max(i, j)));
   }
 
   int64_t tenure() {

@@ -211,17 +211,6 @@ template <class T> class Changes {
     for (const Tabu& pair : equal) visit(pair.i, pair.j);
   }
 
-  // Long-term memory: returns the best pair whose last move was before `then`, when no pair can be tabu.
-  Pair least_recent(int64_t then) const {
-    Pair pick;
-    for (int64_t i = 0; i < n_; ++i)
-      for (int64_t j = i + 1; j < n_; ++j) {
-        if (until(i, j) >= then) continue;
-        if (pick.i < 0 || change_[i * stride_ + j] < change_[pick.i * stride_ + pick.j]) pick = {i, j};
-      }
-    return pick;
-  }
-
  private:
   struct Tabu {
     int32_t i, j;
@@ -254,13 +243,8 @@ template <class T> class Changes {
   const T* to(int64_t place) const { return (both_ ? near_in_ : near_).data() + place * stride_; }
 
   void initialize(In<int64_t> linear_cost) {
-    for (int64_t i = 0; i < n_; ++i)
-      for (int64_t p = 0; p < n_; ++p) {
-        // Places that a task never had count as left long ago, at different times, so that aspiration selects
-        // them one by one.
-        tabu_until_[i * n_ + p] = -(n_ * i + p);
-        if (!linear_cost.empty()) costs_.row(i)[p] = static_cast<T>(linear_cost[i * n_ + p]);
-      }
+    for (int64_t i = 0; i < n_ && !linear_cost.empty(); ++i)
+      for (int64_t p = 0; p < n_; ++p) costs_.row(i)[p] = static_cast<T>(linear_cost[i * n_ + p]);
     for (int64_t k = 0; k < n_; ++k) {
       costs_.defer(in(k), to(place_[k]));
       if (both_) costs_.defer(out(k), from(place_[k]));
@@ -346,10 +330,6 @@ template <class T> class Changes {
       change_[pair.i * stride_ + pair.j] -= kRaise<T>;
       return true;
     });
-  }
-
-  int64_t until(int64_t i, int64_t j) const {
-    return std::min(tabu_until_[i * n_ + place_[j]], tabu_until_[j * n_ + place_[i]]);
   }
 
   // Forbids the task to return to its present place until the given time.

@@ -10,12 +10,8 @@ TabuOptions tabu_options(NamedSettings& settings) {
   TabuOptions options;
   settings.read("iterations", options.iterations);
   settings.read("fruitless", options.fruitless);
-  settings.read("fruitless_before_perturbation", options.fruitless_before_perturbation);
-  settings.read("least_perturbation", options.least_perturbation);
-  settings.read("most_perturbation", options.most_perturbation);
   settings.read("tenure_low", options.tenure_low);
   settings.read("tenure_high", options.tenure_high);
-  settings.read("aspiration", options.aspiration);
   settings.expect_all_read();
   return options;
 }

@@ -1,5 +1,5 @@
 // The settings of multilevel partitioning, one struct per stage. Python's presets choose the values by name
-// (bindings/engine.cpp, bindings/search_settings.hpp); what has no name there keeps the value given here.
+// (bindings/engine.cpp); what has no name there keeps the value given here.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -12,7 +12,7 @@ import pytest
 
 import hopbytes as hb
 from bench.studies import simulated_machine as simulated
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from hopbytes.discover.measure import (
     SIZES,
     Fit,
@@ -93,7 +93,7 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
     (["true"], FormatError, "0 ranks printed their hosts"),
 ])  # fmt: skip
 def test_commands_that_fail(command, error, words):
-    with one_line(words, error):
+    with refused(error, words):
         measure(command, hb.allocate("core:2"))
 
 

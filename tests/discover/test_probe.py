@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from helpers.paths import hwloc_sample
 from hopbytes.discover.probe import probe, probe_to_file, read_probe, script
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.node.job import JobInfo
@@ -147,7 +147,7 @@ def test_several_processes_on_a_node_do_no_harm():
     (lambda lines: [line.replace("cpu/online:0-6", "cpu/online:0--6") for line in lines], "list '0--6'"),
 ])  # fmt: skip
 def test_answers_with_a_fault(change, words):
-    with one_line(words, FormatError):
+    with refused(FormatError, words):
         read_probe(change(lines_of("n1", "0-6", kernel_files())))
 
 
@@ -245,7 +245,7 @@ def test_plain_trees_can_be_stored_too(tmp_path):
 def test_files_that_are_no_machine(tmp_path, text, words):
     path = tmp_path / "m.json"
     path.write_text(text)
-    with one_line(words):
+    with refused(HopbytesError, words):
         hb.allocate(f"machine:{path}")
 
 

@@ -50,16 +50,15 @@ SHAPES = [(), ("flow",), ("distance",), ("flow", "distance")]
 @given(
     seed=st.integers(0, 2**32), n=st.integers(2, 12), symmetric=st.sampled_from(SHAPES),
     largest=st.sampled_from([1, 50, 2**11, 2**20, 2**24]), with_linear_cost=st.booleans(),
-    perturbed=st.booleans(),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost, perturbed):
+def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost):
     # Larger and larger numbers make the compiled side use floats, narrow integers, doubles and wide integers.
     flow, distance = matrices(seed, n, largest, symmetric=symmetric)
     linear_cost = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_linear_cost else None
     problem = DenseProblem.build(flow, distance, linear_cost)
     begin = starts(seed, n, 3)
-    chosen = TabuSettings(iterations=40, fruitless_before_perturbation=7 if perturbed else 0, aspiration=15)
+    chosen = TabuSettings(iterations=40)
     place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
     for before, after, gained, moves in zip(begin, place, change, done, strict=True):
         assert sorted(after.tolist()) == list(range(n))
@@ -68,16 +67,14 @@ def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost, pert
         )
         assert difference == gained <= 0
         assert problem.cost(after) - problem.cost(before) == gained
-        assert moves >= 40
+        assert moves <= 40
 
 
 @pytest.mark.parametrize("symmetric", SHAPES)
 def test_every_kind_of_number_goes_the_same_way(symmetric):
     """Volumes times a constant change nothing but the type that holds them; 37 tasks leave steps unfilled."""
     flow, distance = matrices(12, 37, 9, symmetric=symmetric)
-    chosen = TabuSettings(
-        iterations=600, fruitless_before_perturbation=40, most_perturbation=6, aspiration=500
-    )
+    chosen = TabuSettings(iterations=600)
     found = set()
     for scale in (1, 2**13, 2**29, 2**40):
         problem = DenseProblem.build(flow * scale, distance)

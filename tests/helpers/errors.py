@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from hopbytes.errors import HopbytesError
-
 
 def mentions(*facts: str) -> str:
     """Return a pattern for ``pytest.raises``: every fact stands in the text as a whole, in any order.
@@ -41,11 +39,3 @@ def assert_refused(done, *facts: str) -> None:
     assert done.returncode == 1, done.stderr
     assert re.fullmatch(r"hopbytes: [^\n]+\n", done.stderr), done.stderr
     assert re.match(mentions(*facts), done.stderr), done.stderr
-
-
-@contextmanager
-def one_line(said: str, error: type[Exception] = HopbytesError) -> Iterator[None]:
-    """Expect an error of one line in which a text stands."""
-    with pytest.raises(error, match=re.escape(said)) as caught:
-        yield
-    assert "\n" not in str(caught.value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from helpers.paths import GPU_SAMPLES, hwloc_sample
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.delegating import by_gpu
 from hopbytes.machines.node.node_tree import Gpu, Part, node_tree
 from hopbytes.machines.spec import parse_machine
@@ -62,7 +62,7 @@ def test_options_reach_both_parts():
     ("torus:2x2 / hwloc:/nowhere.xml@n[1-2]", "No such file"),
 ])  # fmt: skip
 def test_parts_that_do_not_fit(spec, words):
-    with one_line(words):
+    with refused(HopbytesError, words):
         hb.allocate(spec)
 
 

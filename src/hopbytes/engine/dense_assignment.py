@@ -20,20 +20,12 @@ from hopbytes.util.random_numbers import RandomNumbers
 class TabuSettings:
     """The length and the parameters of a tabu search."""
 
-    iterations: int  # number of exchanges of each search, including those of perturbations
+    iterations: int  # number of exchanges of each search
     #: number of consecutive exchanges without a new best that ends a search; 0: never, 1: a descent
     fruitless: int = 0
-    #: number of exchanges without a new best since the last perturbation that triggers the next one; 0: no
-    #: perturbations
-    fruitless_before_perturbation: int = 0
-    #: number of random exchanges of a perturbation; it grows while searches end at the same cost
-    least_perturbation: int = 3
-    most_perturbation: int = 3
     #: tabu tenure, in per cent of n: for so many exchanges a task does not return to a place that it left
     tenure_low: int = 90
     tenure_high: int = 110
-    #: A pair that was not exchanged for so many exchanges is exchanged (long-term memory); 0: never
-    aspiration: int = 0
 
 
 @frozen(eq=False)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from helpers.paths import hwloc_sample
 from helpers.strategies import machines
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
@@ -81,7 +81,7 @@ def test_reserving_takes_the_first_allowed_core_of_each_unit():
     ({"hosts": "a,b,a"}, FormatError, "host 'a' twice"),
 ])  # fmt: skip
 def test_errors(options, error, words):
-    with one_line(words, error):
+    with refused(error, words):
         hb.allocate(UNEVEN, **options)
 
 

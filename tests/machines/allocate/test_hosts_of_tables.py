@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from hopbytes.errors import FormatError
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.text.hostlist import read_hosts
@@ -69,7 +69,7 @@ def test_a_torus_numbered_along_a_curve(tmp_path):
     ("node,group,switch\na,0,s1\nb,0,s2\nc,0,s3\nd,0,s4\ne,0,s5\n", "5 names of switch of 0, expected 4"),
 ])  # fmt: skip
 def test_faults_of_a_table(tmp_path, text, said):
-    with one_line(said, FormatError):
+    with refused(FormatError, said):
         allocate("dragonfly:9x4x2", hosts=table(tmp_path, text))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from helpers.paths import EXAMPLES
 from helpers.strategies import machines
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
@@ -96,7 +96,7 @@ def test_hard_counts():
     ),
 ])  # fmt: skip
 def test_errors(n, options, error, words):
-    with one_line(words, error):
+    with refused(error, words):
         spread(hb.allocate("node:4 package:2 core:8"), n, SlotUse(**options))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.errors import one_line
+from helpers.errors import refused
 from helpers.machines import link_names, shares
+from hopbytes.errors import HopbytesError
 from hopbytes.machines.spec import parse_machine
 
 GPC = "fattree:30x6x18:up=1x2x9:cables=1x3x2:nodes=3090"
@@ -79,5 +80,5 @@ def test_spread_flows_use_all_shortest_paths_evenly():
     ("fattree:4@3 / core:2@5", "below 5 of core"),
 ])
 def test_faults_are_one_line(text, said):
-    with one_line(said):
+    with refused(HopbytesError, said):
         parse_machine(text)

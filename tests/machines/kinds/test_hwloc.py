@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from helpers.hwloc_text import AMD, INTEL, NVIDIA, node
 from helpers.paths import SHARED, SHARED_SAMPLES, hwloc_sample
-from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.kinds.hwloc import read_hwloc
 from hopbytes.show.describe import machine_facts, machine_text
 from hopbytes.text.cpu_lists import parse_cpuset
@@ -321,7 +321,7 @@ def test_an_external_document_type_is_not_fetched(tmp_path):
     ("hwloc:{0}:l2=9999999999999999999", "expected an integer from 0 to"),
 ])  # fmt: skip
 def test_specs_with_a_fault(spec, words):
-    with one_line(words):
+    with refused(HopbytesError, words):
         hb.allocate(spec.format(hwloc_sample("v3_hybrid.xml")))
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import hopbytes as hb
-from helpers.errors import one_line
+from helpers.errors import refused
 from hopbytes.errors import FormatError
 
 NVIDIA = "network.topology.nvidia.com"
@@ -82,7 +82,7 @@ def test_names_with_domains(tmp_path):
     ("[" * 100000, "not JSON"), ('{"a":' * 100000, "not JSON"),
 ])  # fmt: skip
 def test_bad_files_are_one_line(tmp_path, content, words):
-    with one_line(words, FormatError):
+    with refused(FormatError, words):
         machine(tmp_path, content)
 
 

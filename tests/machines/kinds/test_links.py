@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import one_line
+from helpers.errors import refused
 from helpers.machines import link_names, shares
 from helpers.strategies import check_groupings
 from hopbytes import _core
 from hopbytes.cost.metrics.link_metrics import measure_links
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.spec import parse_machine
 from reference import routes_reference as twin
 
@@ -145,5 +145,5 @@ def test_shortest_tables_are_those_of_the_twin(data):
     ("link a b 99999999999999999999\n", "capacity 9999"),
 ])
 def test_faults_name_the_line(tmp_path, text, said):
-    with one_line(said):
+    with refused(HopbytesError, said):
         load(tmp_path, text)

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.kinds.synthetic import read_synthetic
 
@@ -57,7 +57,7 @@ def test_levels(text, levels):
     ("core:2 [core] pu:1", "expected [numa]"),
 ])  # fmt: skip
 def test_descriptions_with_a_fault(text, words):
-    with one_line(words, FormatError):
+    with refused(FormatError, words):
         read_synthetic(text)
 
 

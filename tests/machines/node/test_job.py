@@ -7,7 +7,7 @@ import json
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions, one_line
+from helpers.errors import mentions, refused
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.allocate.allocate import cores_of_a_task
 from hopbytes.machines.allocate.launcher_order import launcher_placement
@@ -186,7 +186,7 @@ def test_units_of_flux_with_a_fault(scheduling):
     ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "1(x1048576),1"}, "more than 1048576"),
 ])  # fmt: skip
 def test_environments_with_a_fault(environment, words):
-    with one_line(words):
+    with refused(HopbytesError, words):
         find_job(environment)
 
 

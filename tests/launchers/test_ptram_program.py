@@ -1,4 +1,4 @@
-"""``python -m hopbytes.mpi.ptram`` under a real mpirun; needs mpi4py and an mpirun it was built for."""
+"""``python -m hopbytes_laboratory.ptram`` under a real mpirun; needs mpi4py built for that mpirun."""
 
 import json
 import os
@@ -9,13 +9,20 @@ import sys
 import pytest
 
 import hopbytes as hb
-from helpers.paths import EXAMPLES
+from helpers.paths import EXAMPLES, ROOT
 from helpers.real_mpi import needs_mpi4py, run_ranks
 
 pytestmark = pytest.mark.launcher
 
 FABRIC = f"ib:{EXAMPLES / 'fabric'} / core:4"
-PROGRAM = [sys.executable, "-m", "hopbytes.mpi.ptram"]
+PROGRAM = [sys.executable, "-m", "hopbytes_laboratory.ptram"]
+
+
+@pytest.fixture(autouse=True)
+def laboratory(monkeypatch):
+    """Leaders belong to the laboratory, which is not installed."""
+    folders = [str(ROOT / "bench" / "laboratory"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
 
 
 def lead(count, *arguments, program=PROGRAM):
@@ -65,7 +72,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     program = tmp_path / "dying.py"
     program.write_text(
         "import sys\n"
-        "from hopbytes.mpi.ptram import __main__ as program, leaders\n"
+        "from hopbytes_laboratory.ptram import __main__ as program, leaders\n"
         "def dying(part, terms, by_share):\n"
         "    if part.wire.rank == 1:\n"
         "        raise ValueError('out of order')\n"

@@ -53,6 +53,7 @@ OPTION_NOW = {
     "--adapters": "hopbytes map PATTERN --on ib:FOLDER:adapters=NAMES",
     "--node-name-map": "hopbytes map PATTERN --on ib:FOLDER:names=FILE",
     "--road": "hopbytes map --distributed GRAPH --on MACHINE --strategy NAME",
+    "--cutter": "mpirun -n P python -m hopbytes_laboratory.ptscotch map --distributed GRAPH --on MACHINE",
     "--baseline": "python -m hopbytes_laboratory.compare_runs RESULTS --baseline TOOL",
 }
 #: Options that left verbs, and what is typed instead.

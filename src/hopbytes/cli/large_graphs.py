@@ -56,17 +56,12 @@ class LargeGraphOptions:
         "With --distributed: islands (cut along the outermost level first), levels (one coarse graph for "
         "all), both, or auto.", "NAME", default="auto",
     )] = None
-    cutter: Annotated[str | None, _large(
-        "With --distributed: what makes the first cuts into islands: own, ptscotch (needs libptscotch), or "
-        "both.", "NAME", default="own",
-    )] = None
 
     def wanted(self, *groups: Any, **single: Any) -> bool:
         """Return whether the graph is such a one; an error for options without a meaning."""
         if self.stream and self.distributed:
             raise UsageError("--stream and --distributed exclude each other")
-        for name, needs in (("passes", "stream"), ("buffer", "stream"), ("strategy", "distributed"),
-                            ("cutter", "distributed")):  # fmt: skip
+        for name, needs in (("passes", "stream"), ("buffer", "stream"), ("strategy", "distributed")):
             if getattr(self, name) is not None and not getattr(self, needs):
                 raise UsageError(f"--{name} needs --{needs}")
         if not (self.stream or self.distributed):
@@ -143,9 +138,8 @@ class LargeGraphOptions:
 
         work = partial(
             map_file, graph=path, output=output, force=force, strategy=self.strategy or "auto",
-            cutter=self.cutter or "own", preset=effort.preset or "eco", imbalance=problem.imbalance,
-            strict_balance=problem.strict_balance, seed=effort.seed,
-            partition=problem.partition is not False,
+            preset=effort.preset or "eco", imbalance=problem.imbalance, seed=effort.seed,
+            strict_balance=problem.strict_balance, partition=problem.partition is not False,
         )
         record = run_on_all(work, machine.whole_or_part)
         if record is not None and json:

@@ -13,7 +13,7 @@ import shlex
 #: Arguments that messages name and that are options of the same name, with dashes.
 SAME = (
     "allowed", "as_typed", "assume", "batches", "block", "bytes_scale", "capacity", "collectives",
-    "cores_per_task", "cutter", "distance", "eager", "exclude",
+    "cores_per_task", "distance", "eager", "exclude",
     "force", "grade", "hierarchy", "hosts", "iterations",
     "launched", "launcher", "max_bytes", "oversubscribe", "oversubscription", "pack", "partition", "per",
     "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import UsageError, option
-from hopbytes.cli.options import Maker
+from hopbytes.cli.options import Maker, max_bytes
 
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
@@ -22,7 +22,7 @@ _large: Maker = partial(option, panel="Method", rare=True)
 
 #: Options of other groups that mean the same for a streamed graph, and for one over several processes.
 DISTRIBUTED = {"preset", "seed", "imbalance", "strict_balance", "force"}
-STREAMED = DISTRIBUTED | {"threads", "input_format", "max_bytes", "format"}
+STREAMED = DISTRIBUTED | {"threads", "input_format", "format"}
 #: The reason why an option has no meaning for such a graph, where it is not plain.
 WHY = {
     "objective": "distances are summed up (comm_cost) and no loads of links are kept, so leave it out",
@@ -124,7 +124,7 @@ class LargeGraphOptions:
             mapping: Mapping = hb.map_stream(
                 path, where, format=reading.input_format, imbalance=problem.imbalance,
                 strict_balance=problem.strict_balance, seed=effort.seed, threads=effort.threads,
-                progress=seen, max_bytes=reading.limit, **given,
+                progress=seen, max_bytes=max_bytes(), **given,
             )
         return mapping
 

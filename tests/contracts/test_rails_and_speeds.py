@@ -10,6 +10,7 @@ import pytest
 import hopbytes as hb
 from helpers.fabric_text import FabricText, two_level_fabric
 from helpers.strategies import random_graph
+from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.solve.formulate import formulate
@@ -63,7 +64,7 @@ def promises(kind):
 @pytest.mark.parametrize("name", list(refiners))
 def test_no_refiner_raises_what_it_promises_to_keep(name, tmp_path):
     refiner, kind, better = build(refiners, OPTIONS.get(name, name)), refiners[name], 0
-    for seed in range(24):
+    for seed in range(most(24, 12)):
         problem, pe, bounds = random_case(seed, tmp_path)
         after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
         assert len(np.unique(after)) == problem.graph.n

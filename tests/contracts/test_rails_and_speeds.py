@@ -18,7 +18,9 @@ from hopbytes.solve.problem import Request
 from hopbytes.util.options import build
 
 #: Work enough to see something, little enough for a test.
-OPTIONS = {"congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1"}
+OPTIONS = {
+    "congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1", "tabu": "tabu:work=1",
+}
 SPEEDS = ("4xSDR", "4xFDR", "4xEDR", "4xNDR")
 
 

@@ -49,8 +49,8 @@ def that_ends():
 
 @pytest.fixture(scope="module")
 def graph():
-    """2^16 tasks."""
-    return pattern("stencil:64x32x32")
+    """2^17 tasks."""
+    return pattern("stencil:64x64x32")
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +85,8 @@ def test_refiners(name, graph, where):
 
 @pytest.mark.parametrize("name", ["greedy_all_c", "mueller_merbach"])
 def test_greedy_placements_without_a_tree(name, graph):
-    """Comparing all pairs of 2^16 PEs, or all PEs for each remaining task, would take minutes."""
+    """Comparing all pairs of 2^17 PEs, or all PEs for each remaining task, would take minutes."""
     with that_ends():
         hb.map_tasks(
-            graph, hb.allocate("torus:16x16x16 / core:16"), name, limits=hb.Limits(stop=lambda: True)
+            graph, hb.allocate("torus:16x16x16 / core:32"), name, limits=hb.Limits(stop=lambda: True)
         )

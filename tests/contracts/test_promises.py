@@ -15,7 +15,7 @@ from helpers.machines import allocated
 from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.feasible import enforce_bounds

@@ -12,7 +12,7 @@ from helpers.fabric_text import FabricText, two_level_fabric
 from helpers.strategies import random_graph
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build

@@ -151,7 +151,7 @@ def test_parts_are_the_units_of_the_tree(seed):
         return [pe for begin, part in parts for pe in unfolded(part, first + begin)]
 
     if math.prod(counts) <= 5000:
-        assert unfolded(Units(tree, "fast", 0, "own"), 0) == list(range(tree.n_cores))
+        assert unfolded(Units(tree, "fast", 0), 0) == list(range(tree.n_cores))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -37,5 +37,5 @@ def test_the_longest_record(monkeypatch):
 
 
 def test_the_natural_order_of_names():
-    names = ["1", "n", "n02x", "n2", "n10", "n10a2", "n10a11", "x" + "9" * 18, "x1" + "0" * 18]
-    assert sorted(names[::-1], key=natural_key) == names
+    names = ["x1" + "0" * 18, "x" + "9" * 18, "n10a11", "n10a2", "n10", "n2", "n02x", "n", "1"]
+    assert sorted(names, key=natural_key) == names[::-1]

@@ -32,6 +32,7 @@ SPECS = {
     "dragonfly": [
         "dragonfly:5x2x2:global=2 / core:2", "dragonfly:4x3x1:links=palmtree:global=2:route=spread",
         "dragonfly:4x2x2:route=valiant:bw=4x2x3", "dragonfly:1x3x2", "dragonfly:2x1x1",
+        "dragonfly:2x2x1:route=valiant", "dragonfly:3x2x2:bw=7x5x3",
     ],
     "dragonfly_plus": [
         "dragonfly+:3x2x2 / core:2", "dragonfly+:4x2x1:spines=3:global=2:links=palmtree:bw=4x2x3",

@@ -14,6 +14,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import SHARED_SAMPLES, file_with
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.patterns.traces import TraceStep, steps_of_trace
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import expand
 
@@ -259,6 +260,27 @@ def test_started_requests_of_dumpi(tmp_path):
     for own, text in enumerate((made + started, CALL.format(name="Wait", arguments=""))):
         (tmp_path / f"a-000{own}.txt").write_text(f"version=1\n{text}")
     assert arcs(hb.read(tmp_path / "a-0001.txt", "dumpi")) == {(0, 1): (12 + 16 + 16, 3)}
+
+
+@pytest.mark.parametrize("names", [("x_rank-1.txt", "x_rank-2.txt"), ("actions0.txt", "actions1.txt"), ("a.ti",) * 2])
+def test_steps_of_a_trace(tmp_path, names):
+    """In the order of every rank, whether files are numbered from 1 or from 0, or there is one for all."""
+    for own in (0, 1):
+        with open(tmp_path / names[own], "a") as file:
+            file.write(TI.format(own=own, other=1 - own) + f"{own} sendrecv 7 {1 - own} 7 {1 - own}\n{own} recv {1 - own}\n")
+            file.write(f"{own} waitall 2\n{own} wait 0 1\n{own} ssend 0 4 5\n{own} send 1 3 1\n")
+    steps = steps_of_trace(str(tmp_path / names[1]), 2)
+    for own, other in ((0, 1), (1, 0)):
+        assert steps[own] == [
+            TraceStep("isend", other, 0, 40), TraceStep("recv", other, 0), TraceStep("wait", 0, 0, target=1),
+            TraceStep("bcast", 0, bytes=40), TraceStep("alltoall", bytes=24, blocks=(8, 16)),
+            TraceStep("isend", other, 0, 7), TraceStep("recv", other), TraceStep("recv", other), TraceStep("waitall"),
+            TraceStep("wait", 0, 0, target=1), TraceStep("ssend", 0, 4, 5), TraceStep("send", 1, 3, 1),
+        ]
+    with pytest.raises(FormatError, match=mentions("1", "3", "(2)")):
+        steps_of_trace(str(tmp_path / names[0]), 3)
+    with pytest.raises(FormatError, match="rank 1"):
+        steps_of_trace(str(tmp_path / names[0]), 1)
 
 
 def test_counts_as_people_write_them_in_traces_of_simgrid(tmp_path):

@@ -14,6 +14,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import SHARED_SAMPLES, file_with
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.patterns.recorded import Traffic
 from hopbytes.formats.patterns.traces import TraceStep, steps_of_trace
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import expand
@@ -307,6 +308,14 @@ def test_less_than_half_of_the_ranks_send(tmp_path, ranks, said):
         (tmp_path / f"actions{own}.txt").write_text(f"{own} init\n" + "0 send 1 7 8\n" * (own == 0))
     notices = hb.read(tmp_path / "actions0.txt", holds="pattern").meta.get("notices", [])
     assert any("nearly empty" in notice for notice in notices) == said
+
+
+def test_the_largest_message(tmp_path):
+    path = file_with(tmp_path / "all.ti", f"0 init\n1 init\n0 send 1 0 {2**63 - 1}\n")
+    assert hb.read(path).total_volume == 2**63 - 1
+    Traffic().add(0, 1, 2**63 - 1, 1)
+    with pytest.raises(ScaleError, match=mentions(str(2**63))):
+        Traffic().add(0, 1, 2**63, 1)
 
 
 def test_one_file_of_all_ranks(tmp_path):

@@ -1,4 +1,4 @@
-"""Reference implementation of ``hopbytes_laboratory.mpipp.best_swap``: every exchange is computed from scratch."""
+"""Reference implementation of the search of MPIPP: every exchange is computed from scratch."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ template <class W> class GroupPool {
     uint64_t seed;
   };
 
-  // If the first repetition relaxes the shapes of its blocks and that helps, the others do so, too, and a third
-  // of them suffices; else they do without. So they begin after it.
+  // If the first repetition relaxes the shapes of its blocks and that helps, the others do so, too, and a
+  // third of them suffices; else they do without. So they begin after it.
   void repeat_all(const Control& control) {
     const bool relaxes =
         !exact() && suits_relaxation(graph(), std::ssize(max_block_weights_), settings_.context.relaxation);
@@ -137,9 +137,9 @@ template <class W> class GroupPool {
   }
 
   // Tournament recombination: in every round each member of the better half is recombined with one of the
-  // other half, side by side, until one partition is left; the remaining recombinations become V-cycles on it.
-  // Pairing partitions of similar quality preserves more good parts than recombining one partition with all
-  // others in turn.
+  // other half, side by side, until one partition is left; the remaining recombinations become V-cycles on
+  // it. Pairing partitions of similar quality preserves more good parts than recombining one partition with
+  // all others in turn.
   void tournament(const Control& control) {
     for (std::vector<Match> round; !(round = matches()).empty() && !control.should_stop();) {
       SideBySide spans(control, std::ssize(round));
@@ -149,8 +149,8 @@ template <class W> class GroupPool {
     }
   }
 
-  // Returns the recombinations of the next round. A member that is left alone is recombined with itself, which
-  // is a V-cycle.
+  // Returns the recombinations of the next round. A member that is left alone is recombined with itself,
+  // which is a V-cycle.
   std::vector<Match> matches() {
     std::vector<Match> round;
     const auto append = [&](size_t better, size_t other) {

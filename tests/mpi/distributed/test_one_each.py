@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -61,8 +61,10 @@ def small(monkeypatch):
     monkeypatch.setattr("hopbytes.mpi.distributed.islands.PER_ISLAND", 50)
 
 
-@pytest.mark.parametrize("size", most([2, 3, 4, 7, 16], [3, 7]))
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    most(list(product(PATTERNS, [2, 3, 4, 7, 16])), list(zip(PATTERNS, [3, 7] * 3, strict=True))),
+)
 def test_exact_counts_and_cost(name, size, small):
     graph, on = PATTERNS[name](), "island:5@100 node:32@10 core:12@1"
     pe, info = mapped(graph, on, size)

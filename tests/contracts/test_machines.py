@@ -212,7 +212,9 @@ def test_facts_about_networks_are_their_definitions(spec):
     assert (facts["diameter"], facts["sources_looked_at"]) == (max(apart, default=0), len(everyone))
     assert facts["mean_distance"] == (sum(apart.tolist()) / len(apart) if len(apart) else 0)
     assert (facts["unrouted_pairs"], facts["capacity_unit"]) == (np.count_nonzero(hops < 0), network.unit)
-    assert facts["several_paths"] == (network.routes([0], [0]).numerators is not None)
+    routes = network.routes(*(side.reshape(-1) for side in np.meshgrid(everyone, everyone)))
+    shared = routes.numerators is not None and bool(np.any(routes.numerators != routes.denominators))
+    assert facts["several_paths"] == shared
     classes = network.capacity_classes()
     assert list(classes.values) == sorted(set(there))
     for number, width in enumerate(classes.values if classes.links is not None else ()):

@@ -21,15 +21,6 @@ def test_slurm_trees(tmp_path, text):
     assert tree.hosts == ("n1", "n2", "n3", "n4", "n5")
 
 
-def test_blocks_as_scontrol_shows_them(tmp_path):
-    text = "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
-    text += "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
-    text += "BlockName=b3 BlockIndex=2 Nodes=n[5-6] BlockSize=2\n"
-    text += "AggregatedBlock=b[1-2] BlockIndex=3 Nodes=n[1-4] BlockSize=4\n"
-    tree = read_slurm_topology(put(tmp_path, text)).leveled()
-    assert (tree.levels, tree.counts) == (("block4", "block", "node"), ((2,), (2, 1), (2, 2, 2)))
-
-
 def test_uneven_heights_and_forests(tmp_path):
     text = "SwitchName=top Switches=mid,low\nSwitchName=mid Switches=in\nSwitchName=in Nodes=a,b\n"
     text += "SwitchName=low Nodes=c\nSwitchName=alone Nodes=d,a\nSwitchName=void Nodes=a\n"

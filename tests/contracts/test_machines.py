@@ -116,6 +116,8 @@ def test_cuts_of_any_subset(spec, data):
     assert all(len(part) and np.all(np.diff(part) > 0) for part in parts)
     assert sorted(np.concatenate(parts).tolist()) == cores.tolist()
     check_groupings(machine.groups(cores), len(cores))
+    together = np.diff(machine.node_of_core()[cores]) == 0
+    assert all(np.all(np.diff(grouping)[together] >= 0) for grouping in machine.groups(cores))
 
 
 @pytest.mark.parametrize("spec", NETWORKS)

@@ -9,7 +9,9 @@ import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.task_places import read_forbidden
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.spec import from_hierarchy, parse_machine
+from hopbytes.model.allocation import SlotUse
 
 PU = '<topology version="2.0"><object type="Machine"><object type="PU" os_index="{}"/></object></topology>'
 HOSTS = "node,x\na,0\nb,1\n"
@@ -162,4 +164,41 @@ def test_limits_are_met_exactly(tmp_path, monkeypatch, constant, least, act):
     monkeypatch.setattr(place, name, least - 1)
     with pytest.raises(HopbytesError) as caught:
         act(tmp_path / "file")
+    assert "\n" not in str(caught.value)
+
+
+#: What reads a number, the number, and the most digits that it may have, zeros before it included.
+DIGITS = [
+    (lambda text: spec(f"torus:{text}"), 4, 9), (lambda text: spec(f"torus:4:nodes={text}"), 2, 19),
+    (lambda text: spec(f"torus:4@{text}"), 3, 19), (lambda text: spec(f"core:{text}"), 3, 19),
+    (lambda text: spec(f"core:2@{text}"), 3, 19), (lambda text: lambda _: from_hierarchy(f"{text}:2"), 4, 19),
+    (lambda text: machine("SwitchName=a Nodes=n[1-2]\n", f"slurm:{{}}:node={text}"), 50, 19),
+    (lambda text: machine(f"cmplt {text}\n", "scotch:{}"), 4, 18),
+    (lambda text: machine(f"0 {text}\n1 0\n", "table:{}"), 2**62, 19),
+    (lambda text: machine(f"a {text} 1\n", "coordinates:{}"), 3, 9),
+    (lambda text: machine(f"link a b {text}\n", "links:{}"), 2**62, 19),
+    (lambda text: machine(f"link a b 1 x{text}\n", "links:{}"), 3, 9),
+    (lambda text: machine("node,x\na,1\n", f"torus:4:bw={text}"), 3, 19),
+    (lambda text: lambda _: spread(hb.allocate("core:2"), 1, SlotUse(tasks_per=f"core={text}")), 1, 9),
+    (lambda text: lambda _: hb.allocate("node:2 core:2", exclude=f"node={text}"), 1, 9),
+    (lambda text: lambda _: hb.allocate("torus:4", hosts=f"nodes:{text}"), 1, 9),
+    (lambda text: pattern(f"{text}\n0 1\n", "edges"), 4, 18),
+    (lambda text: pattern(
+        f"%%MatrixMarket matrix coordinate real general\n2 2 {text}\n1 2 1\n", "mm"), 1, 18),
+    (lambda text: pattern(f"{text} 1\n2\n1\n", "metis"), 2, 19),
+    (lambda text: pattern(f"0\n2 {text}\n0 000\n1 1\n1 0\n", "scotch"), 2, 18),
+    (lambda text: pattern(f"0\n2 2\n0 000\n1 {text}\n1 0\n", "scotch"), 1, 18),
+    (lambda text: pattern(f"0 init\n1 init\n0 send 1 {text}\n", "simgrid"), 5, 40),
+    (lambda text: mapping(f"{text}\n", "plain"), 1, 18),
+    (lambda text: mapping(f"rank {text}=a slot=0\n", "openmpi"), 0, 9),
+    (lambda text: mapping(f"a:{text}\n", "hydra"), 2, 9),
+    (lambda text: placed("slurm", allowed=f"0-{text}"), 3, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "value", "most"), DIGITS)
+def test_digits_of_numbers(tmp_path, act, value, most):
+    act(f"{value:0{most}}")(tmp_path / "file")
+    with pytest.raises(HopbytesError) as caught:
+        act(f"{value:0{most + 1}}")(tmp_path / "file")
     assert "\n" not in str(caught.value)

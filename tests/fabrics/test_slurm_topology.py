@@ -184,6 +184,8 @@ def test_slurm_yaml_says_the_same(tmp_path):
     ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n", "7 2"),
     ("a: 1\na: 2\n", "file:2"), ("- topology: a\n  tree: {}\n", "file:2 switches:"),
     ("- tree: {switches: []}\n", "file:1 topology:"),
+    ("- topology: a\n  block: {sizes: 1, blocks: []}\n", "file:2 sizes: block_sizes"),
+    ("- topology: a\n  tree: {root: x, switches: []}\n", "file:2 root: switches"),
     ("- topology: a\n  ring: {rings: [{ring: r}]}\n", "file:2 nodes"),
     ("- topology: a\n  flat: true\n- topology: a\n  flat: true\n", "file:3 'a'"),
     ("- topology: a\n  flat: true\n- topology: b\n  flat: true\n", "default topology=NAME a, b"),

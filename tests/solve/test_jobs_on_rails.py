@@ -12,10 +12,10 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.cost.metrics.parallelism import parallelism
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.patterns.ml import rank_orders, training_of
+from hopbytes.solve import rails
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.solve.method import plain
 from hopbytes.solve.objective import weighs_links
-from hopbytes.solve import rails
 from hopbytes.solve.rails import NOISE, Judged, RailRule, _hosts_exchanged, busiest_link, worth_it
 
 #: On the first two the mapping with the lowest J needs 2.2 and 3.1 times as long as ranks in order.
@@ -102,8 +102,8 @@ def test_other_machines_are_not_concerned(tmp_path):
     assert weighs_links(graph, hb.allocate("rails:4x2 / gpu:2 core:2"))
     for machine in ("node:4 gpu:2", "torus:2x2 / gpu:2", "node:4 core:2", "fattree:2x2 / core:2"):
         assert not weighs_links(graph, hb.allocate(machine)), machine
-    for rails, expected in ((2, True), (1, False)):
-        folder = two_level_fabric(rails=rails).write(tmp_path / str(rails))
+    for count, expected in ((2, True), (1, False)):
+        folder = two_level_fabric(rails=count).write(tmp_path / str(count))
         where = hb.allocate(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-3")
         assert weighs_links(graph, where) is expected
         assert not weighs_links(graph, hb.allocate(f"ib:{folder} / core:2", hosts="nodes:0-3"))

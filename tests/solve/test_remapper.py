@@ -486,7 +486,7 @@ def test_larger_repairs_begin_when_batches_have_saved_what_the_latest_one_took()
 
 
 def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
-    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share the price of a migration."""
+    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share that of a migration."""
     graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
     here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
     cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))

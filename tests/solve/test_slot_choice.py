@@ -155,7 +155,7 @@ def test_equal_nodes(n, expected):
     ],
 )
 def test_every_policy_that_is_tried(n, use, initial, silent, expected):
-    """24 PEs on four nodes, of which a job wants eight; the number beside a free choice is that of its PEs."""
+    """24 PEs on four nodes, of which a job wants eight; beside a free choice is the number of its PEs."""
     where = hb.allocate("node:4@10 core:6@1", **use)
     where = dataclasses.replace(where, tasks_of_nodes=np.array([3, 2, 2, 1]))
     constraints = Constraints(initial=None if initial is None else np.array(initial)).checked(n, where)

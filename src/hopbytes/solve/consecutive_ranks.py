@@ -156,6 +156,8 @@ def _placed_blocks(
     options: dict[str, Any],
 ) -> Int32:
     """Return the PE of every task: blocks are mapped to groups, then tasks inside their group."""
+    if not counts:
+        return pes.astype(np.int32)
     if block is None and len(set(counts)) > 1:
         groups = _unequal_groups(graph, where, np.split(pes, np.cumsum(counts)[:-1]), options)
     else:
@@ -163,13 +165,13 @@ def _placed_blocks(
         cut = [pes[first : first + size] for first in range(0, graph.n, size)]
         blocks = _mapped_quotient(graph, where, cut, options)
         groups = [cut[group] for group in blocks]
-    pe = np.concatenate([*groups, pes[:0]]).astype(np.int32)
+    pe = np.concatenate(groups).astype(np.int32)
     return _mapped_inside(graph, where, pe, groups, options) if inside else pe
 
 
 def _block_size(n: int, counts: list[int], block: int | None) -> int:
     if block is None:
-        return max(counts[0], 1) if counts else 1
+        return counts[0]
     if block < 1:
         raise UnsupportedError(f"`block={block}`, expected an integer >= 1")
     uneven = [count for count in counts if count % block]

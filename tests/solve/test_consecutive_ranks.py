@@ -147,6 +147,16 @@ def test_places_of_single_tasks_are_refused_with_blocks(said):
         map_in_blocks(graph, WHERE, 4, constraints=hb.Constraints(**said))
 
 
+def test_nodes_that_cannot_be_equal_share_the_tasks_as_evenly_as_they_can():
+    """Eight tasks on nodes of 3, 5 and 2 cores: no number of tasks per node divides eight and fits."""
+    where, graph = hb.allocate("node:3@20 core:[3,5,2]@1"), hb.read("stencil:8x1:bytes=1")
+    for form in ("hosts", "torchrun"):
+        mapping = map_for(graph, where, form, method="fast")
+        assert np.bincount(where.node_of_pe[mapping.pe]).tolist() == [3, 3, 2]
+        assert mapping.comm_cost == CommCost().value(graph, where, mapping.pe)
+        assert mapping.info["slots"] == "spread"
+
+
 def test_small_blocks_are_refused_where_hosts_take_consecutive_ranks_only():
     """Ranks r and r + 4 talk: blocks of one would put them on one host, which a host file cannot say."""
     graph = hb.CommGraph.from_edges(range(8), [(rank + 4) % 8 for rank in range(8)], [9] * 8)

@@ -14,6 +14,7 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
+from hopbytes.machines.allocate.slot_counts import asked_by_job
 from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
@@ -72,6 +73,8 @@ def _on_the_cheaper_slots(
 ) -> Mapping:
     """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
     choices = {} if where.use.chosen else slot_choices(where, graph.n, equal_nodes=where.use.equal_nodes)
+    if not (choices or where.use.chosen or asked_by_job(where, graph.n)) and 0 < graph.n < where.k:
+        choices = {"spread": {"spread": True}}  # no equal numbers of tasks per node
     where = where.using(equal_nodes=False)
     if not choices:
         return map_in_blocks(graph, where, block, **options)

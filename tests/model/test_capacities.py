@@ -114,13 +114,6 @@ def test_heavy_tasks_fill_a_pe_and_the_rest_is_bounded_among_itself():
     assert bound.loads[17] == 5
 
 
-def test_a_task_may_become_heavy_once_heavier_ones_are_gone():
-    loads = np.array([1000, 100, 1, 1, 1, 1])
-    bound = load_bound(loads, 6, np.ones(4, np.int64), THREE_PERCENT)
-    assert bound.heavy == 2
-    assert bound.loads.tolist() == [2, 2, 1, 1, 1, 1]
-
-
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=60), st.integers(1, 5), st.integers(1, 9),
     st.sampled_from(["0", "3%", "0.1", "7.5%", "200%"]),
@@ -162,10 +155,6 @@ def test_a_factor_of_all_loads_does_not_change_the_bound(loads, capacity, times,
     assert larger.unit == (plain.unit * times if any(loads) else 1)
 
 
-def test_larger_pes_may_hold_more():
-    assert load_bound(None, 40, np.array([1, 3]), Fraction(0)).caps.tolist() == [10, 30]
-
-
 def test_loads_beyond_two_to_the_62_are_refused_with_a_factor():
     with pytest.raises(ScaleError, match="divide them by 2 or more"):
         load_bound(np.array([2**62, 2**61]), 2, np.ones(2, np.int64), THREE_PERCENT)
@@ -184,13 +173,6 @@ def test_all_caps_together_hold_all_loads(loads, k, percent):
     assert int(bound.caps.max()) >= int(seen.max())
     if bound.loads is not None:
         assert np.array_equal(seen == 0, array == 0)
-
-
-def test_a_task_of_exactly_a_fair_share_is_not_heavy():
-    """Nothing is said about it, since it needs no PE of its own beyond its share."""
-    bound = load_bound(np.array([2, 1, 1]), 3, np.ones(2, np.int64), Fraction(0))
-    assert (bound.heavy, bound.caps.tolist()) == (0, [2, 2])
-    assert load_bound(np.array([3, 1, 1]), 3, np.ones(2, np.int64), Fraction(0)).heavy == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

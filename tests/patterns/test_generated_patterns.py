@@ -123,29 +123,6 @@ def test_seeds_are_golden():
     ]
 
 
-def test_tensor_groups_only():
-    """Ring all-reduce of A = 16 · 32 · 2 bytes over 4 tasks, 4 times per layer and micro-batch."""
-    matrix = dense("ml:tp=4,pp=1,dp=1,hidden=32,layers=3,seq=16,micro=5")
-    each = 4 * 3 * 5 * 6 * (16 * 32 * 2) // 4
-    assert matrix.tolist() == (np.roll(np.eye(4, dtype=int), 1, axis=1) * each).tolist()
-
-
-def test_pipeline_and_context():
-    matrix = dense("ml:tp=1,pp=3,dp=1,hidden=4,layers=3,seq=8,micro=2")
-    assert matrix.tolist() == [[0, 128, 0], [128, 0, 128], [0, 128, 0]]
-    # A = 8 / 2 · 4 · 2 = 32; keys and values 64, three times a layer; gradients 12 · 16 · 2 over the pair.
-    matrix = dense("ml:tp=1,pp=1,dp=1,cp=2,hidden=4,layers=1,seq=8,micro=2")
-    assert matrix.tolist() == [[0, 2 * 3 * 64 + 384], [2 * 3 * 64 + 384, 0]]
-
-
-def test_experts_send_to_all_of_their_group():
-    """Four data parallel tasks, two experts: pairs exchange tokens, tasks two apart share an expert."""
-    matrix = dense("ml:tp=1,pp=1,dp=4,ep=2,hidden=4,layers=1,seq=8,micro=1")
-    tokens, shared, own = 4 * 2 * 64 // 2, 6 * 4 * 32 // 4, 2 * 8 * 32 // 2
-    assert matrix[0].tolist() == [0, tokens + shared, own, 0]
-    assert matrix[1].tolist() == [tokens, 0, shared, own]
-
-
 def all_kinds(tp, cp, dp, pp, ep, hidden, layers, seq, micro, top=2, element=2):
     """The formulas of the notes, task by task: t + tp (c + cp (d + dp p)) sends what its coordinates say."""
     n, per = tp * cp * dp * pp, layers // pp * micro

@@ -374,18 +374,6 @@ def test_room_is_that_after_the_whole_batch():
     assert remapper.apply(lost=[0, 1], restored=[2]).targets.tolist() == [2, 2]
 
 
-def test_the_last_pe_cannot_be_lost_and_sums_must_fit():
-    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
-    remapper = hb.Remapper(graph, "core:2@1", [0, 0], imbalance="100%", one_per_pe=False)
-    with pytest.raises(hb.InfeasibleError):
-        remapper.apply(lost=[0, 1])
-    with pytest.raises(hb.ScaleError):
-        remapper.apply(edges=[(0, 1, 2**60)])
-    with pytest.raises(hb.ScaleError):
-        remapper.apply(loads={0: 2**61})
-    remapper.verify()
-
-
 @pytest.mark.parametrize(
     ("mapping", "options", "error"),
     [

@@ -16,11 +16,6 @@ def test_the_mixing_function_gives_the_published_stream():
     ]  # fmt: skip
 
 
-def test_words_do_not_depend_on_how_many_are_drawn_at_once():
-    one, many = RandomNumbers(7), RandomNumbers(7)
-    assert np.array_equal(np.concatenate([one.words(1), one.words(4)]), many.words(5))
-
-
 @given(st.integers(-5, 2**70), st.integers(1, 2**40))
 def test_what_is_drawn_is_made_of_the_words_of_splitmix(seed, bound):
     """A plain definition: the state of a seed is mixed once, and every draw takes words in order."""
@@ -40,36 +35,6 @@ def test_what_is_drawn_is_made_of_the_words_of_splitmix(seed, bound):
     assert random.permutation(5).tolist() == order
     order = sorted(range(4), key=lambda item: words[11 + item])
     assert random.distinct(4, 3).tolist() == order[:3]
-
-
-def test_seeds_are_taken_modulo_two_to_the_64th():
-    assert np.array_equal(RandomNumbers(-1).words(3), RandomNumbers(2**64 - 1).words(3))
-    assert not np.array_equal(RandomNumbers(0).words(3), RandomNumbers(1).words(3))
-
-
-def test_every_permutation_is_drawn_about_equally_often():
-    random, seen = RandomNumbers(3), {}
-    for _ in range(6000):
-        order = tuple(random.permutation(3).tolist())
-        seen[order] = seen.get(order, 0) + 1
-    assert len(seen) == 6
-    assert all(850 < count < 1150 for count in seen.values())  # five standard deviations
-
-
-def test_numbers_below_a_bound_and_distinct_numbers():
-    random = RandomNumbers(5)
-    assert {random.below(3) for _ in range(100)} == {0, 1, 2}
-    drawn = random.distinct(50, 50)
-    assert sorted(drawn.tolist()) == list(range(50))
-    assert len(random.distinct(5, 9)) == 5
-
-
-def test_probabilities():
-    random = RandomNumbers(11)
-    assert not any(random.happens(0.0) for _ in range(1000))
-    assert all(random.happens(1.0) for _ in range(1000))
-    assert 230 < sum(random.happens(0.25) for _ in range(1000)) < 270 + 50
-    assert 400 < int(random.coins(1000).sum()) < 600
 
 
 def test_shuffled_moves_whole_rows():

@@ -95,7 +95,7 @@ def start(draw, machine, *, undirected=True):
     return graph, where, hb.Mapping(rng.integers(0, where.k, n), where), rng
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=most(40, 15), deadline=None)
 @given(st.data())
 def test_random_batches_against_a_rebuild_from_scratch(data):
     undirected = data.draw(st.booleans())

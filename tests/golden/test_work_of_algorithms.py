@@ -17,7 +17,7 @@ import pytest
 import hopbytes as hb
 from helpers.machines import allocated
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.util.random_numbers import RandomNumbers
 

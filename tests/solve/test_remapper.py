@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import ROOT
+from helpers.thorough import most
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
@@ -339,15 +340,15 @@ def test_tuples_are_taken_for_what_they_hold():
 def test_sums_may_be_as_large_as_their_limits():
     empty = hb.CommGraph.from_edges([], [], n=3)
     both = hb.CommGraph.from_edges([], [], n=3, undirected=True)
-    for graph, most in ((empty, 2**55), (both, 2**54)):
+    for graph, limit in ((empty, 2**55), (both, 2**54)):
         remapper = hb.Remapper(graph, "core:4@8", [0, 1, 2])
         with pytest.raises(hb.ScaleError, match="by 2 or more"):
-            remapper.apply(edges=[(0, 1, 1), (1, 2, most)])
-        remapper.apply(edges=[(0, 1, most)])
+            remapper.apply(edges=[(0, 1, 1), (1, 2, limit)])
+        remapper.apply(edges=[(0, 1, limit)])
         with pytest.raises(hb.ScaleError):
             remapper.apply(edges=[(1, 2, 1)])
         remapper.apply(edges=[(0, 1, 0)])
-        remapper.apply(edges=[(1, 2, most)])
+        remapper.apply(edges=[(1, 2, limit)])
         remapper.verify()
     heavy = hb.CommGraph.from_edges([], [], n=2, loads=[2**59, 2**59])
     remapper = hb.Remapper(heavy, "core:2", [0, 1], one_per_pe=False)
@@ -478,7 +479,7 @@ def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
     graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
     here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
     cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))
-    for most, keeps, prices, after in cases:
+    for allowed, keeps, prices, after in cases:
         seen = []
 
         def search(problem, price, keeps=keeps, seen=seen):
@@ -486,7 +487,7 @@ def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
             return here if len(seen) > keeps else there
 
         problem = RepairProblem(
-            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, most, 0, True, 0, 1
+            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, allowed, 0, True, 0, 1
         )  # fmt: skip
         savings = Savings(1, 1.0, batches=4)
         best, _ = repaired(problem, savings, search)

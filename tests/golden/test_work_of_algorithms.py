@@ -18,6 +18,7 @@ import hopbytes as hb
 from helpers.machines import allocated
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.comm_cost import objectives
+from hopbytes.machines.kinds.table import Table
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.util.random_numbers import RandomNumbers
 
@@ -122,6 +123,22 @@ def goals():
         yield f"{name} strong", attempted(hb.map_tasks, graph, where, "strong", **options)
 
 
+def tables():
+    """Distances that differ by direction, and their sums; volumes that do, and an undirected pattern."""
+    pes = np.arange(12)
+    apart = ((pes[:, None] * 7 + pes * 3) % 11 + 1) * (pes[:, None] != pes)
+    for table, tasks in product((apart, apart + apart.T), (12, 60)):
+        graph, where = drawn(tasks, loads=False), hb.Allocation.whole(Table(table))
+        call = partial(attempted, hb.map_tasks, partition=tasks > 12)
+        for method in ("multisection", "random swap", "random vcycle", "random tabu", "greedy_all_c", "eco"):
+            yield f"{table.max()} {tasks} {method}", call(graph, where, method.split())
+        csr = graph.symmetric()
+        both = hb.CommGraph(csr.indptr, csr.targets, csr.weights, undirected=True)
+        yield f"{table.max()} {tasks} undirected", call(both, where, "fast")
+        priced = hb.Constraints(initial=np.arange(tasks)[::-1] % 12, migration_price=7, forbidden=[(0, 4)])
+        yield f"{table.max()} {tasks} priced", call(graph, where, "fast", constraints=priced)
+
+
 def weights():
     tree = "node:4@9:lat=1e-6:bw=1e9 core:4@1:lat=1e-7:bw=1e10"
     for spec in (tree, "torus:4x2:lat=1e-6:bw=1e9 / core:2@1:lat=1e-7:bw=9e9"):
@@ -186,6 +203,6 @@ def arrays():
             yield f"{machine} {preset} {loads}", f"J {found.comm_cost}, {found.largest_load} of {found.bound}"
 
 
-@pytest.mark.parametrize("calls", [goals, weights, launchers, phases, streams, changes, arrays])
+@pytest.mark.parametrize("calls", [goals, tables, weights, launchers, phases, streams, changes, arrays])
 def test_calls_find_and_scan_what_they_did(calls):
     compare({f"{calls.__name__} {name}": line for name, line in calls()})

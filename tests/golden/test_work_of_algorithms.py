@@ -18,10 +18,12 @@ import hopbytes as hb
 from helpers.machines import allocated
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.comm_cost import objectives
+from hopbytes.kernels.base import USE_REFERENCE
 from hopbytes.machines.kinds.table import Table
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.util.random_numbers import RandomNumbers
 
+pytestmark = pytest.mark.skipif(USE_REFERENCE, reason="reference implementations count no work")
 #: A line for each algorithm, with its answers in all cases, and for each call.
 KNOWN = Path(__file__).parent / "algorithms.txt"
 #: Machine, nodes of the job, tasks of a random pattern or the spec of one, and options.
@@ -139,6 +141,17 @@ def tables():
         yield f"{table.max()} {tasks} priced", call(graph, where, "fast", constraints=priced)
 
 
+def networks():
+    """Partitions: tasks with loads, and ten equal ones on every PE."""
+    specs = ("torus:4x3@5 / core:2@1", "dragonfly:3x2x2:bw=1x4x2@2 / core:2@1")
+    several = ("place_blocks:chains=1", "vcycle:annealing_sweeps=40", "evolve:steps=2")
+    for spec, loads in product(specs, (False, True)):
+        where, options = hb.allocate(spec), {"partition": True, "imbalance": 0.1 if loads else 0}
+        graph = drawn(10 * where.k, loads=loads)
+        for method in (*(["random", each] for each in several), "eco"):
+            yield f"{spec} {loads} {method}", attempted(hb.map_tasks, graph, where, method, **options)
+
+
 def weights():
     tree = "node:4@9:lat=1e-6:bw=1e9 core:4@1:lat=1e-7:bw=1e10"
     for spec in (tree, "torus:4x2:lat=1e-6:bw=1e9 / core:2@1:lat=1e-7:bw=9e9"):
@@ -203,6 +216,9 @@ def arrays():
             yield f"{machine} {preset} {loads}", f"J {found.comm_cost}, {found.largest_load} of {found.bound}"
 
 
-@pytest.mark.parametrize("calls", [goals, tables, weights, launchers, phases, streams, changes, arrays])
+CALLS = (goals, tables, networks, weights, launchers, phases, streams, changes, arrays)
+
+
+@pytest.mark.parametrize("calls", CALLS)
 def test_calls_find_and_scan_what_they_did(calls):
     compare({f"{calls.__name__} {name}": line for name, line in calls()})

@@ -9,7 +9,7 @@ import warnings
 from functools import partial
 from itertools import product
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -178,7 +178,11 @@ def phases():
 
 
 def streams():
-    path = Path(mkdtemp()) / "a.parhip"
+    with TemporaryDirectory() as folder:
+        yield from streamed(Path(folder) / "a.parhip")
+
+
+def streamed(path):
     for machine in ("node:3@20 core:4@2", "island:2@50 node:2@20 core:[2,3,1,2]@2"):
         graph = drawn(400, loads="island" not in machine)
         csr = graph.symmetric()

@@ -181,7 +181,10 @@ def test_a_path_among_several_is_one_of_the_shortest():
     for shift in range(6):
         path = simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)
         assert path in ([0, 2], [1, 3])
-    assert {tuple(simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)) for shift in range(6)} == {(0, 2), (1, 3)}
+    assert {tuple(simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)) for shift in range(6)} == {
+        (0, 2),
+        (1, 3),
+    }
     assert simgrid._one_path(np.arange(6), tail, head, 0, 0, 1) == simgrid._one_path(
         np.arange(1), tail, head, 0, 3, 0
     ) == []
@@ -341,7 +344,8 @@ def test_actions_are_cleaned(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [("0 fly 1", "fly"), ("0 send 1 x 3 6", "expected a number"), ("7 init", "expected 0 to 1"),
-     ("0 send 1 $(id) 3", "expected a number"), ("1 barrier", "expected init"), ("2 init", "expected 0 to 1")],
+     ("0 send 1 $(id) 3", "expected a number"), ("1 barrier", "expected init"),
+     ("2 init", "expected 0 to 1")],
 )  # fmt: skip
 def test_actions_that_cannot_be_replayed(tmp_path, line, said):
     path = trace(tmp_path, f"0 init\n{line}\n")

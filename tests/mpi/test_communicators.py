@@ -283,7 +283,7 @@ def test_ranks_that_talk_come_to_one_node(two_nodes):
         ordered = reorder(comm, {rank ^ 2: 100}).Get_rank()
         cart = create_cart(Told(comm), [2, 2], extents=(8, 800))
         graph = create_dist_graph_adjacent(Told(comm), [rank ^ 2], [rank ^ 2], [rank], [10 + rank], "told")
-        with pytest.raises(HopbytesError, match="rank 1: 1 sources?weights|rank 1: sourceweights: 2 numbers"):
+        with pytest.raises(HopbytesError, match="rank 1: sourceweights: 2 numbers"):
             create_dist_graph_adjacent(comm, [rank], [rank], [1] * (1 + (rank == 1)), [1])
         with pytest.raises(FormatError, match="a grid of 6 ranks, expected 4"):
             create_cart(comm, [2, 3])

@@ -137,7 +137,7 @@ def test_commands_are_put_together_again():
         open_end.check_count(2)
     with pytest.raises(UnsupportedError, match="srun: -n x, expected a number of ranks, 2 here"):
         LaunchCommand.parse(["srun", "-n", "x", "./a"]).check_count(2)
-    assert LaunchCommand.parse(["srun", "-n", "2", "./a", ":", "b"]).program == ("./a", ":", "b")  # its own argument
+    assert LaunchCommand.parse(["srun", "-n", "2", "./a", ":", "b"]).program == ("./a", ":", "b")
     assert {recognise(["sh"], kind)[0].form for kind in KINDS} == set(KINDS)
 
 

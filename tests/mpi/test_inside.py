@@ -1,5 +1,9 @@
 """The order of ranks inside a program: the wrappers of an mpi.h, and the answer to what rank 0 asks."""
 
+import os
+import shlex
+import sys
+
 import numpy as np
 import pytest
 
@@ -7,6 +11,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import HopbytesError
 from hopbytes.mpi.communicators import grid_neighbours
+from hopbytes.mpi.inside import start
 from hopbytes.mpi.inside.answer import Question, new_order
 from hopbytes.mpi.inside.wrappers import wrappers
 
@@ -125,3 +130,22 @@ def test_an_invalid_topology_keeps_its_order(arc):
     """MPI itself refuses it afterwards."""
     text = text_of(["n0", "n1", "n0", "n1"], world=False, arcs=[{2: 9}, {}, {}, {}])
     assert new_order(Question.read(text + arc + "\n"), None, None, solve).ranks.tolist() == [0, 1, 2, 3]
+
+
+def test_rank_0_may_move_if_it_has_no_input(monkeypatch, tmp_path):
+    """What it calls is this hopbytes in this folder, whatever the names of both are."""
+    (tmp_path / "a b").mkdir()
+    monkeypatch.chdir(tmp_path / "a b")
+    (tmp_path / "input").write_text("x")
+    stat = os.fstat
+    for path, who in ((os.devnull, "any"), (tmp_path / "input", "first"), (None, "any")):
+        with open(path or os.devnull) as stream, monkeypatch.context() as changed:
+            known = stream.fileno() if path else -1
+            changed.setattr(start.os, "fstat", lambda _, known=known: stat(known))
+            lines = start._script(["run", "--on", "node:2 core:2"]).splitlines()
+        assert lines[0] == "#!/bin/sh"
+        assert shlex.split(lines[2])[1] == str(tmp_path / "a b")
+        words = shlex.split(lines[3])
+        assert words[:2] == ["exec", "env"]
+        assert words[2].endswith(f"={who}")
+        assert words[3:] == [sys.executable, "-m", "hopbytes", "run", "--on", "node:2 core:2"]

@@ -48,7 +48,9 @@ def coarsen_small_graphs(monkeypatch):
     (24, "island:5@100 node:4@10 core:30@1", 6, "auto", (319776, 1, [], [], 0, 0)),
 ])
 def test_the_work_is_what_it_was(side, on, size, strategy, facts):
-    _, info = mapped_over(size, weighted(side), on, seed=5, preset="fast", strategy=strategy)
+    pe, info = mapped_over(size, weighted(side), on, seed=5, preset="fast", strategy=strategy)
+    loads = np.bincount(pe, weights=weighted(side).loads, minlength=hb.allocate(on).k)
+    assert info["imbalance"] == pytest.approx(loads.max() / loads.mean() - 1)
     (history,) = info["history"].values()
     assert facts == (
         info["comm_cost"], info["bound_kept"], history["levels"], history["costs"],

@@ -1,4 +1,4 @@
-"""What each leader of ``python -m hopbytes.mpi.ptram`` does, with threads for processes."""
+"""What each leader of ``python -m hopbytes_laboratory.ptram`` does, with threads for processes."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.together import together
-from hopbytes.mpi.ptram import __main__ as program
+from hopbytes_laboratory.ptram import __main__ as program
 
 ON = "torus:2x3 / core:2@1"
 

@@ -6,9 +6,9 @@ import pytest
 
 import hopbytes as hb
 from helpers.threads_as_mpi import started
-from hopbytes.discover import measure as measuring
-from hopbytes.discover import pingpong
-from hopbytes.discover.measure import BATCH_BYTES, measure, table
+from hopbytes.launch import measure as measuring
+from hopbytes.launch import pingpong
+from hopbytes.launch.measure import BATCH_BYTES, measure, table
 
 #: Latency and bandwidth between cores by the outermost level at which they differ.
 TRUE = {"node": (5e-6, 1e9), "package": (1e-6, 4e9), "core": (2e-7, 1e10)}

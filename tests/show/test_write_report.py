@@ -94,6 +94,14 @@ def test_tables_beside_charts_have_all_of_the_traffic(on):
         assert len(loads) == 10
 
 
+@pytest.mark.parametrize(("own", "base", "change", "better"), [
+    (50, 100, "−50.0 %", True), (150, 100, "+50.0 %", False), (7, 7, "unchanged", None), (5, 0, "", False),
+])  # fmt: skip
+def test_figures_say_how_a_value_changes(own, base, change, better):
+    found = page._figure("bytes", own, base, str)
+    assert (found.value, found.before, found.change, found.better) == (str(own), str(base), change, better)
+
+
 def test_flows_over_a_link_that_have_no_room_are_counted():
     assert page._flows([(1, 2, 9), (3, 4, 5)], 1002) == "1 to 2, 3 to 4 and 1,000 more"
     assert page._flows([(1, 2, 9)], 1) == "1 to 2"

@@ -85,6 +85,9 @@ def test_create_cart_chooses_dimensions():
 def test_faces_are_weights_of_directions():
     assert grid_neighbours(0, (2, 3), (False, True), face_cells((2, 3), (20, 30))) == {3: 10, 1: 10, 2: 10}
     assert grid_neighbours(0, (2, 2), (False, False), face_cells((2, 2), (20, 60))) == {2: 30, 1: 10}
+    assert grid_neighbours(0, (4,), (False,)) == {1: 1}
+    assert grid_neighbours(2, (4,), (False,)) == {1: 1, 3: 1}
+    assert grid_neighbours(3, (2, 4), (False, True)) == {0: 1, 2: 1, 7: 1}
     with pytest.raises(FormatError, match="1 extents"):
         face_cells((2, 2), (4,))
 

@@ -39,6 +39,29 @@ def test_a_time_limit_makes_it_a_bar_of_time():
     assert state.share(500.0) == 1.0
 
 
+def test_a_line_has_the_share_and_the_time():
+    state = State("refine", "5", 95, 100, began=10.0)
+    assert state.line(10 + 3725.9, 90, "#.") == "refine, J 5  ######################..  93 %  1:02:05"
+    assert State(done=90, expected=100).share(0.0) == pytest.approx(0.9)
+    assert State(done=100, expected=100).share(0.0) == pytest.approx(0.95)
+    assert State().share(0.0) is None
+    assert State("read", began=0.0).line(0.0, 90, "#.") == f"read, J -  {'.' * 24}        0:00:00"
+    assert State(time_limit=5).share(0.0) is None
+    assert state.line(10.0, 20, "#.") == state.line(10.0, 90, "#.")[11:30]
+    state.stopping = True
+    assert state.line(10.0, 60, "#.").startswith("stopping …  ####")
+
+
+def test_a_work_limit_is_what_is_expected():
+    for limit, expected in ((None, 7000), (50, 50), (0, 1)):
+        progress = Progress(watched=False)
+        progress.mapping(100, 7000, time_limit=None, work_limit=limit)
+        assert (progress.state.done, progress.state.expected) == (3000, 3000 + expected)
+    progress = Progress(watched=True)
+    progress.report("level 1, J 1,234, pass 2", 0, 1)
+    assert (progress.state.stage, progress.state.cost) == ("level 1, pass 2", "1,234")
+
+
 def test_there_is_no_cost_before_there_is_a_mapping():
     progress = Progress(watched=True)
     assert progress.report is not None

@@ -129,6 +129,7 @@ MISTAKES = [
     (2, "eval LJ --on node:8 core:8 --order block", 'quote the machine: --on "node:8 core:8"'),
     (2, "map LJ 'node:8@10 core:8@1'", 'the machine is given by --on: --on "node:8@10 core:8@1"'),
     (2, "map 'node:8 core:8' --on LJ", "the machine is given by --on, the pattern comes first:"),
+    (2, "map --on LJ 'node:8 core:8' -q", "the machine is given by --on, the pattern comes first:"),
     (2, "map 'node:8 core:8' LJ", 'the machine is given by --on: --on "node:8 core:8"'),
     (2, "record -o x srun -n 2 ./a", "put -- before the launcher: … -- srun -n 2 ./a"),
     (2, "report LJ --json", "--json; 'hopbytes eval … --json'"),

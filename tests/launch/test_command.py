@@ -1,6 +1,8 @@
 """A user's launch command: taken apart, refused where it clashes, put together with a placement in it."""
 
+import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,8 @@ from helpers.paths import HWLOC_SAMPLES, executable
 from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launch import launch as launching
-from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.command import LaunchCommand, compilers_of
+from hopbytes.launch.installed import KINDS, recognise
 from hopbytes.launch.launch import Outcome
 from hopbytes.launch.observed import Seen, Verdict, _tail, compare, mapping_by_node, mapping_seen, seen_in
 from hopbytes.launch.start import (
@@ -116,6 +119,80 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
 def test_commands_that_cannot_be_used(words, message):
     with refused((UnsupportedError, InfeasibleError), message):
         checked_command(words.split(), 4)
+
+
+def test_commands_are_put_together_again():
+    words = ["env", "A=b", "mpiexec", "-n", "2", "./a", "x", ":", "-n", "3", "-wdir", "y", "./b"]
+    command = LaunchCommand.parse(words, several=True)
+    assert command.words() == words
+    assert (command.counts, command.count, command.tool) == ((2, 3), 5, "mpiexec")
+    assert [part.program for part in command.parts] == [("./a", "x"), ("./b",)]
+    assert command.without_placing().starting(("c",)).words() == [
+        "env", "A=b", "mpiexec", "-n", "2", "c", ":", "-n", "3", "-wdir", "y", "c",
+    ]
+    command.check_count(5)
+    with pytest.raises(UnsupportedError, match=": starts several programs, expected one program"):
+        LaunchCommand.parse(words)
+    open_end = LaunchCommand.parse(["mpiexec", "-n", "2", "./a", ":", "./b"], several=True)
+    assert (open_end.counts, open_end.count) == ((2, None), None)
+    with pytest.raises(InfeasibleError, match="several programs, expected -n with the ranks of each"):
+        open_end.check_count(2)
+    with pytest.raises(UnsupportedError, match="srun: -n x, expected a number of ranks, 2 here"):
+        LaunchCommand.parse(["srun", "-n", "x", "./a"]).check_count(2)
+    assert LaunchCommand.parse(["srun", "-n", "2", "./a", ":", "b"]).program == ("./a", ":", "b")
+    assert {recognise(["sh"], kind)[0].form for kind in KINDS} == set(KINDS)
+
+
+@pytest.mark.parametrize(("words", "options", "program"), [
+    ("env A=b mpirun --np=4 -x A=b -mca btl self,vader ./app",
+     [("np", "4", None), ("x", "A=b", ("x", "A")), ("mca", "btl", ("mca", "btl"))], ("./app",)),
+    ("mpiexec -genv A=b -genv C d -n 2 -l ./app",
+     [("genv", "A=b", ("genv", "A")), ("genv", "C", ("genv", "C")), ("n", "2", None), ("l", "", None)],
+     ("./app",)),
+    ("srun -ln4 -Koff -c8 --mem=3G - -x",
+     [("l", "", None), ("n", "4", None), ("K", "off", None), ("c", "8", None), ("mem", "3G", None)],
+     ("-", "-x")),
+    ("srun -K -- -x", [("K", "", None)], ("-x",)),
+    ("flux run -N2 -o cpu-affinity=off --env=A ./app",
+     [("N", "2", None), ("o", "cpu-affinity=off", ("o", "cpu-affinity")), ("env", "A", None)], ("./app",)),
+])  # fmt: skip
+def test_options_have_names_and_values(words, options, program):
+    command = LaunchCommand.parse(words.split())
+    assert [(option.name, option.value, option.variable) for option in command.options] == options
+    assert command.program == program
+
+
+def test_options_of_an_unknown_launcher_end_at_the_first_program_in_path():
+    command = LaunchCommand.parse(["odd", "--ranks", "4", "mpirun", "-x", "flux"], "other")
+    assert [option.words for option in command.options] == [("--ranks",), ("4",)]
+    assert command.program == ("mpirun", "-x", "flux")
+
+
+def test_a_user_who_names_hosts_or_a_number_gets_no_second_one():
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+    start = launched("mpirun -x A=1 ./a", "openmpi", mapping)
+    assert start.text() == "mpirun -n 4 --hostfile p.hosts --map-by rankfile:file=p -x A=1 ./a"
+    command = checked_command(["env", "Q=1", "mpirun", "-H", "a,b", "./a"], 4)
+    start = command.with_mapping("X=2 mpirun --hostfile h --map-by seq -n 4 ./app")
+    assert (start.words, start.environment) == (
+        ("env", "Q=1", "mpirun", "--hostfile", "h", "--map-by", "seq", "-n", "4", "./a"), (("X", "2"),)
+    )  # fmt: skip
+    prepared = prepare_start(mapping, checked_command(["mpirun", "./a"], 4), "q")
+    assert prepared.mapping.pe.tolist() == [3, 0, 1, 2]
+
+
+def test_compilers_beside_the_launcher_come_before_those_of_its_library_and_of_the_path(tmp_path):
+    for folder, name in (("bin", "mpicc"), ("bin", "mpicc.openmpi"), ("up/bin", "mpicc"), ("real", "mpicc"),
+                         ("up/mpi/bin", "mpicc")):  # fmt: skip
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        executable(tmp_path / folder / name, "#!/bin/sh\n")
+    (tmp_path / "bin/mpirun").rename(tmp_path / "real/mpirun")
+    (tmp_path / "bin/mpirun").symlink_to(tmp_path / "real/mpirun")
+    command = LaunchCommand.parse(["mpirun", "./app"])
+    found = compilers_of(command, f"{tmp_path}/up/mpi/lib/libmpi.so", "openmpi")
+    places = ["bin/mpicc", "real/mpicc", "up/mpi/bin/mpicc", "up/bin/mpicc", "bin/mpicc.openmpi"]
+    assert found[:5] == [str(tmp_path / place) for place in places]
+    assert len(compilers_of(command)) == len(found) - 2
 
 
 def launched(words, form, mapping, **options):
@@ -235,6 +312,8 @@ def test_launch_files_go_away_unless_named(tmp_path):
         (tmp_path / stem).write_text("x")
         assert len(list(tmp_path.glob(".hopbytes-*"))) == 1
     assert not list(tmp_path.glob(".hopbytes-*"))
+    with launch_files(None) as stem:
+        shutil.rmtree(tmp_path / os.path.dirname(stem))  # somebody else removes them
     with launch_files("mine") as stem:
         assert stem == "mine"
 
@@ -261,6 +340,7 @@ def test_what_a_launcher_complains_about_is_one_line():
     assert _tail(said) == "There are not enough slots for what was asked."
     assert _tail("srun: error: Unable\nsrun: to allocate\n") == "srun: error: Unable srun: to allocate"
     assert len(_tail("word " * 100)) == 300
+    assert (_tail("x" * 300), _tail("x" * 301)) == ("x" * 300, f"{'x' * 299}…")
     assert _tail(f"{rule}\n\n") == ""
 
 
@@ -274,6 +354,9 @@ MAPPING = place("node:2@10 core:2@1", [3, 0, 1], hosts=("a", "b.x"))
         (seen(("b", {1}), ("a.y", {0}), ("a", {1})), []),
         (seen(("a", {1}), ("a", {0}), ("a", {1})), ["rank 0 is on a, expected b.x"]),
         (seen(("b", {1}), ("a", {0})), ["rank 2 did not answer"]),
+        ({1: Seen("a", frozenset({0}))}, ["rank 0 did not answer (2 in all)"]),
+        (seen(("b.x", {1}), ("a.q", {0}), ("a", {1})), []),
+        (seen(("b.y", {1}), ("a", {0}), ("a", {1})), ["rank 0 is"]),
         (seen(("b", {1}), ("a", {0}), ("a", {1}), ("a", {1})), ["rank 3 is not in the mapping"]),
         # Other numbers than positions, but every rank has CPUs of its own: nothing to object to.
         (seen(("b", {1, 9}), ("a", {0, 8}), ("a", {2, 10})), []),
@@ -306,6 +389,10 @@ def test_hosts_without_names_are_compared_by_who_shares_one():
     assert apart == ("rank 2 is on z, expected x, the host of rank 1",)
     together = compare(mapping, seen(("x", {1}), ("x", {0}), ("x", {3}))).wrong
     assert together[0] == "rank 1 shares x with rank 0, expected another host"
+    same = place("node:2@10 core:2@1", [3, 3, 1])
+    shared = compare(same, seen(("x", {1, 9}), ("x", {1}), ("y", {1})))
+    assert shared.wrong == ("rank 1 shares a slot with rank 0 but not its CPUs",)
+    assert [what.split()[0] for what in shared.checked] == ["hosts", "CPUs"]
 
 
 def test_a_launch_becomes_a_mapping():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import product
 
 import numpy as np
 import pytest
 
 from helpers.together import together
-from hopbytes.errors import FormatError
-from hopbytes.mpi import communicators
+from hopbytes.errors import FormatError, HopbytesError
+from hopbytes.mpi import changing, communicators, processes
+from hopbytes.mpi.changing import ChangingRanks, RankMove
 from hopbytes.mpi.communicators import (
     best_dims,
     checked_neighbours,
@@ -20,8 +22,9 @@ from hopbytes.mpi.communicators import (
     face_cells,
     grid_neighbours,
     neighbours_sends,
+    reorder,
 )
-from hopbytes.mpi.processes import Spot, checked_sends
+from hopbytes.mpi.processes import Spot, checked_sends, from_rank_0, this_spot
 
 
 def cells_between(dims, extents, rings):
@@ -82,6 +85,9 @@ def test_create_cart_chooses_dimensions():
 def test_faces_are_weights_of_directions():
     assert grid_neighbours(0, (2, 3), (False, True), face_cells((2, 3), (20, 30))) == {3: 10, 1: 10, 2: 10}
     assert grid_neighbours(0, (2, 2), (False, False), face_cells((2, 2), (20, 60))) == {2: 30, 1: 10}
+    assert grid_neighbours(0, (4,), (False,)) == {1: 1}
+    assert grid_neighbours(2, (4,), (False,)) == {1: 1, 3: 1}
+    assert grid_neighbours(3, (2, 4), (False, True)) == {0: 1, 2: 1, 7: 1}
     with pytest.raises(FormatError, match="1 extents"):
         face_cells((2, 2), (4,))
 
@@ -235,3 +241,113 @@ def test_methods_by_name_and_as_lists():
     new = communicators.new_ranks(spots, [{(rank + 3) % 6: 100} for rank in range(6)])
     node = {int(role): rank // 2 for rank, role in enumerate(new)}
     assert [node[role] == node[role + 3] for role in range(3)] == [True] * 3
+
+
+@pytest.fixture
+def two_nodes(monkeypatch):
+    """Ranks 0 and 1 run on one node, 2 and 3 on the other one."""
+    def spots(comm):
+        here.spot = Spot(
+            f"node{comm.Get_rank() // 2}", (comm.Get_rank() % 2,), (0, -1, -1, comm.Get_rank() % 2)
+        )
+
+    for module in (communicators, changing):
+        monkeypatch.setattr(module, "this_spot", lambda: here.spot)
+    return spots
+
+
+here = threading.local()
+
+
+class Told:
+    """A communicator that keeps what an MPI would be told, and its ranks."""
+
+    def __init__(self, comm):
+        self.comm = comm
+
+    def __getattr__(self, name):
+        return getattr(self.comm, name)
+
+    def Split(self, color, key):  # noqa: N802
+        return Told(self.comm.Split(color, key))
+
+    def Create_cart(self, dims, periods, reorder):  # noqa: N802
+        return self.Get_rank(), dims, periods, reorder
+
+    def Create_dist_graph_adjacent(self, *ends, **more):  # noqa: N802
+        return self.Get_rank(), ends, more
+
+
+def test_ranks_that_talk_come_to_one_node(two_nodes):
+    """Ranks i and i ^ 2 send to each other, as the columns of a grid of 2 x 2 or neighbours in a graph do."""
+    def work(comm):
+        two_nodes(comm)
+        rank = comm.Get_rank()
+        ordered = reorder(comm, {rank ^ 2: 100}).Get_rank()
+        cart = create_cart(Told(comm), [2, 2], extents=(8, 800))
+        graph = create_dist_graph_adjacent(Told(comm), [rank ^ 2], [rank ^ 2], [rank], [10 + rank], "told")
+        with pytest.raises(HopbytesError, match="rank 1: sourceweights: 2 numbers"):
+            create_dist_graph_adjacent(comm, [rank], [rank], [1] * (1 + (rank == 1)), [1])
+        with pytest.raises(FormatError, match="a grid of 6 ranks, expected 4"):
+            create_cart(comm, [2, 3])
+        return ordered, cart, graph
+
+    found = together(4, work)
+    for members in zip(*((each[0], each[1][0], each[2][0]) for each in found), strict=True):
+        assert sorted(members) == [0, 1, 2, 3]
+        assert {members[0] ^ members[1], members[2] ^ members[3]} == {2}
+    for _, cart, (rank, ends, more) in found:
+        assert cart[1:] == ([2, 2], [False, False], False)
+        assert ends == ([rank ^ 2], [rank ^ 2])
+        assert more == {"reorder": False, "info": "told", "sourceweights": [rank], "destweights": [10 + rank]}
+
+
+def test_work_moves_to_the_processes_that_have_its_rank_now(two_nodes):
+    """What each process holds is sent as it is told, and arrives where its rank is."""
+    def work(comm):
+        two_nodes(comm)
+        rank = comm.Get_rank()
+        ranks = ChangingRanks(comm, {rank ^ 1: 100})
+        kept = ranks.update({rank ^ 1: 90})
+        moved = ranks.update({rank ^ 2: 1000, rank ^ 1: 0})
+        new = ranks.comm.Get_rank()
+        board = comm.allgather((moved.dest, new, moved.source))
+        with pytest.raises(HopbytesError, match="rank 3 sends -1 bytes"):
+            ranks.update({0: -1} if rank == 3 else {})
+        again = ranks.update({new ^ 2: 1000})
+        return rank, kept, moved, new, board, again
+
+    for rank, kept, moved, new, board, again in together(4, work):
+        assert kept == RankMove(False, rank, rank)
+        assert (moved.changed, moved.dest) == (True, rank)
+        # the process that this one gets data from had done the work of the new rank
+        (giver,) = [row for row in board if row[1] == moved.source]
+        assert giver[0] == new
+        assert again == RankMove(False, new, new)
+    nodes = [{row[1] for row in board[:2]}, {row[1] for row in board[2:]}]
+    assert sorted(map(sorted, nodes)) == [[0, 2], [1, 3]]
+
+
+def test_where_this_process_runs(tmp_path, monkeypatch):
+    """Units are told by their lowest CPU, if they contain all CPUs that the process may use."""
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda who: {7, 5})
+    for name, text in (("topology/package_cpus_list", "4-11"), ("cache/index3/shared_cpu_list", "5,7\n"),
+                       ("topology/core_cpus_list", "5,13")):  # fmt: skip
+        path = tmp_path / "cpu5" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert this_spot("here", str(tmp_path / "cpu{}")) == Spot("here", (5, 7), (4, 5, -1, -1))
+
+
+def test_an_answer_that_rank_0_cannot_find_fails_on_all():
+    def fail(error):
+        raise error
+
+    for error, said in ((ValueError("odd"), "place: ValueError('odd')"), (HopbytesError("full"), "full")):
+        def work(comm, error=error, said=said):
+            with pytest.raises(HopbytesError) as caught:
+                from_rank_0(comm, comm.Get_rank(), lambda gathered: fail(error), "place")
+            assert str(caught.value) == said
+            return from_rank_0(comm, comm.Get_rank() + 1, lambda gathered: gathered[::-1], "place")
+
+        assert together(3, work) == [3, 2, 1]

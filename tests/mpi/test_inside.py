@@ -1,12 +1,18 @@
 """The order of ranks inside a program: the wrappers of an mpi.h, and the answer to what rank 0 asks."""
 
+import os
+import shlex
+import sys
+
 import numpy as np
 import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.paths import executable
 from hopbytes.errors import HopbytesError
 from hopbytes.mpi.communicators import grid_neighbours
+from hopbytes.mpi.inside import start
 from hopbytes.mpi.inside.answer import Question, new_order
 from hopbytes.mpi.inside.wrappers import wrappers
 
@@ -125,3 +131,44 @@ def test_an_invalid_topology_keeps_its_order(arc):
     """MPI itself refuses it afterwards."""
     text = text_of(["n0", "n1", "n0", "n1"], world=False, arcs=[{2: 9}, {}, {}, {}])
     assert new_order(Question.read(text + arc + "\n"), None, None, solve).ranks.tolist() == [0, 1, 2, 3]
+
+
+def test_rank_0_may_move_if_it_has_no_input(monkeypatch, tmp_path):
+    """What it calls is this hopbytes in this folder, whatever the names of both are."""
+    (tmp_path / "a b").mkdir()
+    monkeypatch.chdir(tmp_path / "a b")
+    (tmp_path / "input").write_text("x")
+    stat = os.fstat
+    for path, who in ((os.devnull, "any"), (tmp_path / "input", "first"), (None, "any")):
+        with open(path or os.devnull) as stream, monkeypatch.context() as changed:
+            known = stream.fileno() if path else -1
+            changed.setattr(start.os, "fstat", lambda _, known=known: stat(known))
+            lines = start._script(["run", "--on", "node:2 core:2"]).splitlines()
+        assert lines[0] == "#!/bin/sh"
+        assert shlex.split(lines[2])[1] == str(tmp_path / "a b")
+        words = shlex.split(lines[3])
+        assert words[:2] == ["exec", "env"]
+        assert words[2].endswith(f"={who}")
+        assert words[3:] == [sys.executable, "-m", "hopbytes", "run", "--on", "node:2 core:2"]
+
+
+def test_a_program_starts_with_the_library_and_the_script_it_calls(monkeypatch, tmp_path):
+    said = '[ "$1" = --version ] && { printf "HYDRA build details:\\n Version: 4.0.2\\n"; exit; }'
+    keep = 'echo "$LD_PRELOAD $*" > started; cp "$HOPBYTES_INSIDE" script; exit 9'
+    executable(tmp_path / "mpiexec", f"#!/bin/sh\n{said}\n{keep}\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.chdir(tmp_path)
+    for name, found in (("application_of", None), ("check_belongs", None), ("interposer_for", "/order.so")):
+        monkeypatch.setattr(start, name, lambda *given, found=found: found)
+    words = ["mpiexec", "-n", "2", "./app"]
+    code, line = start.start_inside(words, ["run", "--", "true"], "mine", dry_run=True)
+    settings = f"LD_PRELOAD=/order.so HOPBYTES_INSIDE={tmp_path}/mine.order.sh"
+    assert (code, line) == (0, f"{settings} mpiexec -n 2 ./app")
+    assert "-m hopbytes run -- true" in (tmp_path / "mine.order.sh").read_text()
+    assert start.start_inside(words, ["run"]) == (9, "")
+    assert (tmp_path / "started").read_text() == "/order.so -n 2 ./app\n"
+    assert (tmp_path / "script").exists()
+    assert not list(tmp_path.glob(".hopbytes*"))
+    own = ["mpiexec", "-genv", "LD_PRELOAD", "/y.so", "./app"]
+    assert "/order.so" in start.start_inside(own, [], "more", dry_run=True)[1].split("-genv ")[1]

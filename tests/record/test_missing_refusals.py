@@ -11,14 +11,15 @@ import pytest
 import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.paths import executable, file_with
+from hopbytes.errors import FormatError
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
 from hopbytes.patterns.collective_messages import KINDS, ROOTED, expand
 from hopbytes.record.application import Application, explain_two_libraries
-from hopbytes.record.counts import Counts, counted, read_counts
+from hopbytes.record.counts import Counts, counted, read_counts, witnessed
 from hopbytes.record.interposer import with_preloaded
-from hopbytes.record.session import next_step, reason
+from hopbytes.record.session import _lost, hosts_of, next_step, reason, record, target_of
 
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3", "mpirun4": "mpirun (Open MPI) 4.1.4",
@@ -84,6 +85,202 @@ def test_collectives_become_messages_by_a_model(tmp_path, kind, model):
     for message in expand(kind, model, sizes, root):
         expected[message.source, message.target] += message.volume
     assert arcs_of(read_counts(folder, model)[0]) == {pair: sent for pair, sent in expected.items() if sent}
+
+
+def test_what_ranks_wrote_is_summed_by_phase_and_communicator(tmp_path):
+    lines = [
+        "mpi MPICH 4\nmpi device ch4\nsent 0 0 1 7 1\n"
+        "sent 2 0 1 5 2\ngroup 1 1 0\nsent 0 1 1 40 3\nseconds 2.5\n"
+        "split_type 1\nspawned 0\ncomponent pml ucx\nlibrary libucc.so.1",
+        "mpi MPICH 4\ngot 0 0 0 9 1\ncall 3 0 bcast 0 8 1\n"
+        "seconds 1.5\noutside 4\ncomponent pml ob1\nshared 1\n"
+        "component pml ucx\nlibrary libnccl.so.2\nlibrary libucc.so.1\nend\nsent 2 0 0 1 1",
+    ]
+    folder = counts_of(tmp_path, *lines)
+    graph, counts = read_counts(folder, "ignore")
+    assert arcs_of(graph) == {(0, 1): 7 + 5 + 40 + 9, (1, 0): 1}
+    assert sorted(graph.messages.tolist()) == [1, 7]
+    assert (counts.n, counts.hosts, counts.mpi, counts.seconds) == (2, ["a", "a"], "MPICH 4, device ch4", 2.5)
+    assert (counts.split_types, counts.spawned, counts.outside, counts.shared_windows, counts.cut) == (
+        1,
+        0,
+        4,
+        1,
+        0,
+    )
+    assert counts.components == {"pml": ["ob1", "ucx"]}
+    assert counts.libraries == ["libnccl.so.2", "libucc.so.1"]
+    assert counts.phases == {0: 56, 2: 6, 3: 0}
+    assert counts.groups == {(0, 1): 22, (1, 0): 40}
+    assert arcs_of(read_counts(folder, "ignore", 2)[0]) == {(0, 1): 5, (1, 0): 1}
+    facts = counted(counts, "ignore", per_communicator=True)
+    assert facts["phases"] == {"0": 56, "2": 6}
+    assert facts["communicators"] == [{"ranks": [0, 1], "bytes": 22}, {"ranks": [1, 0], "bytes": 40}]
+    said = " ".join(facts["notices"])
+    assert all(
+        word in said for word in ("MPI_Comm_split_type", "memory is shared", "4 messages", "NCCL", "1 coll")
+    )
+    assert "UCC" not in said
+    assert "communicators" not in counted(counts, "ring", per_communicator=False)
+    assert "collective calls" not in " ".join(counted(counts, "ring", per_communicator=False)["notices"])
+    assert "UCC was in use" in " ".join(witnessed(counts)["notices"])
+    counts.spawned, counts.cut = 1, 1
+    said = " ".join(counted(counts, "ring", per_communicator=False)["notices"])
+    assert "processes were started" in said
+    assert "1 of 2 ranks" in said
+    assert "4 messages" not in said
+    assert counted(counts, "ring", per_communicator=False)["cut"] == 1
+
+
+def test_libraries_that_settings_enable_are_said(monkeypatch):
+    monkeypatch.setenv("OMPI_MCA_coll_hcoll_enable", "1")
+    monkeypatch.setenv("OMPI_MCA_coll_ucc_enable", "0")
+    said = witnessed(Counts(n=1, libraries=["libsharp.so"]))["notices"]
+    assert [text.partition(" ")[0] for text in said] == ["SHARP", "hcoll"]
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("sent 0 9 1 7 1", ":5: group 9"), ("sent 0 0 x 7 1", ":5: "), ("call 0 0 dance 0 8 1", ":5: 'dance'"),
+    ("rank 1 1", ":5: "), ("rank 0 2", ":5: "), ("fly 1", ":5: 'fly'"), ("split_type", ":5: an incomplete"),
+    ("group 0 -1", ":5: "), ("sent 0 0 1", ":5: 'sent'"),
+])  # fmt: skip
+def test_a_malformed_line_of_a_recording_is_named(tmp_path, line, said):
+    with pytest.raises(FormatError) as raised:
+        read_counts(counts_of(tmp_path, line), "ring")
+    assert said in str(raised.value)
+    assert "rank.0.txt" in str(raised.value)
+
+
+def test_a_recording_that_is_not_whole_is_refused(tmp_path):
+    folder = counts_of(tmp_path, "cut", "seconds 1")
+    (tmp_path / "rank.0.txt").write_text((tmp_path / "rank.0.txt").read_text().replace("end\n", ""))
+    assert read_counts(folder, "ring")[1].cut == 1
+    for old, new, said in (
+        ("cut\n", "", "rank 0 never reached"),
+        ("recording 1", "letter 1", ":1: 'hopbytes letter 1'"),
+    ):
+        text = (tmp_path / "rank.0.txt").read_text()
+        (tmp_path / "rank.0.txt").write_text(text.replace(old, new))
+        with pytest.raises(FormatError, match=said):
+            read_counts(folder, "ring")
+    (tmp_path / "rank.0.txt").unlink()
+    with pytest.raises(FormatError, match="1 of 2 ranks are missing"):
+        read_counts(folder, "ring")
+    (tmp_path / "rank.1.txt").rename(tmp_path / "other.1.txt")
+    with pytest.raises(FormatError, match="no rank wrote"):
+        read_counts(folder, "ring")
+
+
+#: A program that writes what the interposer of every rank would, as many ranks as -n says.
+WRITES = """#!/bin/sh
+head='hopbytes recording 1\\nrank %s 2\\nhost h%s\\nmpi Some MPI\\n'
+for own in {ranks}; do
+  to=$((1 - own))
+  printf "$head"'group 0 0 1\\nsent 0 0 %s 50 5\\nsent 2 0 %s 6 1\\nend\\n' \\
+    $own $own $to $to > "$HOPBYTES_RECORD_FOLDER/rank.$own.txt"
+  printf 'g 0 0 0 1\\ns %s 7 0 56\\np %s 7 0 0\\nw %s 7 0 0\\nend 0\\n' $to $to $to \\
+    > "$HOPBYTES_RECORD_FOLDER/order.$own.txt"
+done
+exit {code}
+"""
+
+
+@pytest.fixture
+def recorder(tmp_path, monkeypatch):
+    """Return what records such a program by a launcher that starts it once, with a stand-in compiler."""
+    executable(tmp_path / "srun", '#!/bin/sh\nshift 2; exec "$@"\n')
+    executable(
+        tmp_path / "cc", '#!/bin/sh\n[ "$1" = -show ] && exec echo cc\nfor last; do :; done; : > "$last"\n'
+    )
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+    def recorded(*, ranks="0 1", code=0, **options):
+        executable(tmp_path / "app", WRITES.format(ranks=ranks, code=code))
+        return record(["srun", "-n", "2", "./app"], compiler=str(tmp_path / "cc"), **options)
+
+    return recorded
+
+
+def test_a_recording_by_stand_ins(recorder, tmp_path):
+    done = recorder(hosts=False)
+    assert (done.code, done.problem, done.trace) == (0, "", "")
+    assert arcs_of(done.graph) == {(0, 1): 56, (1, 0): 56}
+    facts = done.graph.meta["recorded"]
+    assert (facts["hosts"], facts["mpi"], facts["by"], facts["launcher"]) == (
+        ["h0", "h1"],
+        "Some MPI",
+        "interposer",
+        "Slurm",
+    )
+    assert facts["command"] == ["srun", "-n", "2", "./app"]
+    assert 0 < facts["elapsed_seconds"] < 60
+    assert done.graph.meta["name"] == "app"
+    assert "notices" not in done.graph.meta
+    assert [len(own) for own in done.order] == [7, 7]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".hopbytes")]
+    assert recorder(waiting=False).order == ()
+    assert arcs_of(recorder(phase=2).graph) == {(0, 1): 6, (1, 0): 6}
+    phases = recorder(phase="all").graph.phases
+    assert [(graph.name, graph.total_volume) for graph in phases] == [("phase 0", 100), ("phase 2", 12)]
+    traced = recorder(trace=str(tmp_path / "trace"))
+    assert traced.trace == str(tmp_path / "trace" / "trace0.txt")
+    assert arcs_of(hb.read(traced.trace)) == {(0, 1): 56, (1, 0): 56}
+    assert traced.trace in traced.graph.meta["notices"][0]
+    few = recorder(trace=str(tmp_path / "few"), trace_steps=2)
+    assert few.graph.m == 2
+    assert few.trace  # the steps were fewer
+
+
+def test_a_run_that_fails_or_lacks_ranks_is_told(recorder):
+    failed = recorder(code=7)
+    assert failed.code == 7
+    assert any("ended with code 7" in notice for notice in failed.graph.meta["notices"])
+    lost = recorder(ranks="0")
+    assert lost.graph is None
+    assert "not complete" in lost.problem
+    nothing = recorder(ranks="", code=5)
+    assert (nothing.graph, nothing.code) == (None, 5)
+    assert "the program ended with code 5" in nothing.problem
+    assert "./app is a script: the MPI of the first mpicc was assumed" in nothing.problem
+    none = recorder(ranks="")
+    assert "no rank wrote anything (./app is a script" in none.problem
+
+
+@pytest.mark.parametrize(("hosts", "written", "said"), [
+    ("abab", {0, 2}, "2 of 4 ranks missing (1, 3, on b): /f is not shared with b"),
+    ("aabb", {0, 2}, "2 of 4 ranks missing (1, 3, on a, b): they never reached MPI_Finalize"),
+    ("a" * 10, {0}, "9 of 10 ranks missing (1, 2, 3, 4, 5, 6, 7, 8, …, on a): they never"),
+    ("a" * 9, {0}, "8 of 9 ranks missing (1, 2, 3, 4, 5, 6, 7, 8, on a): they never"),
+    ("ab", {0, 1}, ""), ("", {0}, ""),
+])  # fmt: skip
+def test_missing_ranks_and_their_hosts(hosts, written, said):
+    assert _lost(written, list(hosts), "/f").startswith(said)
+    assert bool(_lost(written, list(hosts), "/f")) == bool(said)
+
+
+@pytest.mark.parametrize(("output", "cut", "exists", "target"), [
+    ("a.pattern", 0, True, "a.pattern"), ("a.pattern", 2, False, "a.pattern"),
+    ("a.pattern", 2, True, "a.cut.pattern"),
+    ("-", 2, True, "-"), ("b", 1, True, "b.cut"),
+])  # fmt: skip
+def test_a_run_that_was_cut_replaces_no_recording(tmp_path, monkeypatch, output, cut, exists, target):
+    monkeypatch.chdir(tmp_path)
+    if exists:
+        (tmp_path / output).write_text("")
+    graph = hb.CommGraph.from_edges([0], [1], meta={"recorded": {"cut": cut} if cut else {}})
+    assert target_of(output, graph) == target
+
+
+def test_the_hosts_of_a_launch_are_asked_for_by_a_probe(tmp_path, monkeypatch):
+    executable(tmp_path / "srun", "#!/bin/sh\nfor r in $RANKS; do echo hopbytes-rank $r h$r 0 - .; done\n")
+    command = LaunchCommand.parse(["srun", "-n", "2", "./app"])
+    for ranks, hosts in (("1 0", ["h0", "h1"]), ("1 2", []), ("", [])):
+        monkeypatch.setenv("RANKS", ranks)
+        assert hosts_of(command) == hosts
+    several = LaunchCommand.parse(["mpirun", "-n", "1", "./a", ":", "./b"], several=True)
+    assert hosts_of(several) == []
 
 
 @pytest.mark.parametrize("words", ["mpirun -n 16 ./halo", "srun -n 16 ./halo", "mpirun4 -n 16 ./halo"])

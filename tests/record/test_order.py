@@ -151,3 +151,54 @@ def test_collectives_of_some_ranks_are_rounds(tmp_path):
     (root, *_), notices = read_order(str(tmp_path), 4, 10)
     assert [action.split()[1] for action in root[2:-2]] == ["isend", "wait", "isend", "wait"]
     assert not notices
+
+
+@pytest.mark.parametrize(("kind", "native"), [
+    (0, "bcast 8 2 6"), (1, "reduce 8 0 2 6"), (2, "gather 8 8 2 6 6"), (3, "scatter 8 8 2 6 6"),
+    (4, "allreduce 8 0 6"), (5, "allgather 8 8 6 6"),
+    (7, "alltoall 8 8 6 6"), (8, "scan 8 0 6"), (9, "barrier"),
+])  # fmt: skip
+def test_collectives_of_all_ranks_are_those_of_simgrid(tmp_path, kind, native):
+    """Some libraries know the bytes at some ranks only; those without a root name none."""
+    root = 2 if kind < 4 else -1
+    steps(tmp_path, *(f"c {root} {kind} 0 {8 * (own != 1)}" for own in range(3)))
+    actions, notices = read_order(str(tmp_path), 3, 10)
+    assert [own[2:-2] for own in actions] == [[f"{rank} {native}"] for rank in range(3)]
+    assert [own[:2] + own[-2:] for own in actions] == [
+        [f"{rank} init", f"{rank} comm_size 3", f"{rank} waitall", f"{rank} finalize"] for rank in range(3)
+    ]
+    assert not notices
+
+
+def test_collectives_of_unequal_sizes_are_messages(tmp_path):
+    """Gather of 8, 16 and 24 bytes at rank 1, blocks of an all-to-all, and twice the same communicator."""
+    texts = [
+        f"c 1 2 0 {8 * (own + 1)};a 0 0 0 0;b {(own + 1) % 3} 0 0 {own + 1};b {own} 0 0 9" for own in range(3)
+    ]
+    steps(tmp_path, *texts)
+    (tmp_path / "order.2.txt").write_text((tmp_path / "order.2.txt").read_text().replace("end 0", "end 4"))
+    actions, notices = read_order(str(tmp_path), 3, 10)
+    assert notices == ["the trace lacks 4 one-sided transfers"]
+    sent, got = [], []
+    for own, lines in enumerate(actions):
+        words = [line.split() for line in lines[2:-2]]
+        sent += [(own, int(peer), int(size), tag) for _, way, peer, tag, size, _ in
+                 (line for line in words if len(line) == 6) if way == "isend"]  # fmt: skip
+        got += [(int(peer), own, int(size), tag) for _, way, peer, tag, size, _ in
+                (line for line in words if len(line) == 6) if way == "irecv"]  # fmt: skip
+        waits = {tuple(line[2:]) for line in words if line[1] == "wait"}
+        assert waits == {(str(a), str(b), tag) for a, b, _, tag in [*sent, *got] if own in (a, b)} - {
+            (str(a), str(b), tag) for a, b, _, tag in [*sent, *got] if own not in (a, b)
+        }
+    assert sorted(sent) == sorted(got)
+    assert len({tag for *_, tag in sent}) == len(sent)
+    pairs = sorted((a, b, size) for a, b, size, _ in sent)
+    assert pairs == sorted([(0, 1, 8), (2, 1, 24), (0, 1, 1), (1, 2, 2), (2, 0, 3)])
+
+
+def test_a_communicator_between_two_groups_is_left_out(tmp_path):
+    for own in range(2):
+        (tmp_path / f"order.{own}.txt").write_text("g 0 0 0 1\ng 1 1 0 1\nc 0 0 1 8\nf -1 -1 0 5\nend 0\n")
+    actions, notices = read_order(str(tmp_path), 2, 10)
+    assert [len(own) for own in actions] == [4, 4]
+    assert notices == ["the trace lacks 2 parts of collectives of which not all are known"]

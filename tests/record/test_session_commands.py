@@ -17,8 +17,6 @@ from helpers.errors import mentions
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, RING, RING_OF_FOUR, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
-from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.installed import KINDS, recognise
 from hopbytes.record.session import next_step, record, target_of
 
 pytestmark = [pytest.mark.launcher, pytest.mark.usefixtures("mpi_folder")]
@@ -109,19 +107,6 @@ def test_what_is_refused():
     built("openmpi 4.1", name="other")
     with pytest.raises(UnsupportedError, match="expected programs of one MPI in a command"):
         record([*launch, "-n", "2", "./ring", ":", "-n", "2", "./other"])
-
-
-def test_commands_are_put_together_again():
-    launch = mpi("mpich")[0][:-2]
-    words = ["env", "A=b", *launch, "-n", "2", "./a", "x", ":", "-n", "3", "-wdir", "y", "./b"]
-    command = LaunchCommand.parse(words, several=True)
-    assert command.words() == words
-    assert command.count == 5
-    assert command.tool == launch[0]
-    assert [part.program for part in command.parts] == [("./a", "x"), ("./b",)]
-    with pytest.raises(UnsupportedError, match=": starts several programs, expected one program"):
-        LaunchCommand.parse(words)
-    assert {recognise(["sh"], kind)[0].form for kind in KINDS} == set(KINDS)
 
 
 SOURCE = """#include <mpi.h>

@@ -86,7 +86,11 @@ def test_profile_is_a_step_function(axes):
     first, second = axes.lines
     assert first.get_ydata().tolist() == [1, 1, 1]
     assert second.get_ydata().tolist() == [0.5, 1, 1]
-    assert second.get_xdata()[:2].tolist() == [1, 2]
+    assert second.get_xdata().tolist() == pytest.approx([1, 2, 2.04])  # beyond the last step
+    assert axes.get_xlim() == pytest.approx((1, 2.04))
+    axes.clear()
+    hb.plot.profile({"a": {"x": 1, "y": 4}, "b": {"x": 2, "y": 4}}, axes, most=1.5)
+    assert axes.lines[1].get_xdata().tolist() == [1, 2, 2]
 
 
 def test_machines_and_networks_are_drawn_on_axes(axes, graph, two):
@@ -95,6 +99,18 @@ def test_machines_and_networks_are_drawn_on_axes(axes, graph, two):
     new = hb.plot.network(two["random"].where, graph, two["random"])
     assert any(text.get_text().startswith("busiest here") for text in new.texts)
     assert hb.plot.machine(hb.allocate("node:2 core:2")).texts
+
+
+@pytest.mark.parametrize("sizes", [((4, 40), (2, 40)), ((40, 4), (40, 2))])
+def test_pictures_fit_their_axes(sizes, two):
+    """Half the room in one direction makes letters half as large."""
+    from matplotlib.figure import Figure
+
+    letters = []
+    for size in sizes:
+        axes = hb.plot.machine(two["random"], Figure(figsize=size).subplots())
+        letters.append(axes.texts[0].get_fontsize())
+    assert letters[0] == pytest.approx(2 * letters[1])
 
 
 def test_paper_style_lasts_for_its_block(tmp_path):

@@ -1,5 +1,7 @@
 """The first sentences about a mapping: compared with what the launcher would do, in units people know."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,47 @@ def test_small_gains_and_the_same_placement_are_kept():
     assert found.predicted.seconds <= found.usual.seconds
     same = place("node:2@10 core:4@1", range(8), problem="processes", said_by="hydra")
     assert "that hydra keeps" in judged(graph, same).sentence
+
+
+@pytest.mark.parametrize(("before", "after", "decision", "words"), [
+    (1.0, 0.949, "change", "messages are predicted to take 949 ms instead of 1 s (5.1 % less)"),
+    (1.0, 0.951, "keep", "is predicted to save only 4.9 % of the messages' time, 951 ms instead of 1 s"),
+    (1.0, 1.001, "keep", "Not worth a change: with this mapping the messages are predicted to take longer"),
+    (1.0, 0.9996, "keep", "There is nothing to gain: the messages are predicted to take"),
+    (1.0, 1.0004, "keep", "There is nothing to gain: the messages"), (0.0, 0.0, "keep", "nothing to gain"),
+])  # fmt: skip
+def test_what_is_worth_a_change(before, after, decision, words):
+    graph = ring(8, 10**6)
+    alternating = place("node:2@10 core:4@1", [0, 4, 1, 5, 2, 6, 3, 7], problem="processes")
+    one = hb.simulate(graph, alternating)
+    given = [dataclasses.replace(one, seconds=seconds) for seconds in (before, after)]
+    found = judged(graph, alternating, predictions=tuple(given))
+    assert (found.decision, found.keep) == (decision, decision == "keep")
+    assert words in found.sentence
+    if before:  # the protocol with the smaller gain decides: here that of posted receives gains nothing
+        posted = [dataclasses.replace(one, posted_seconds=2.0) for one in given]
+        said_of_both = judged(graph, alternating, predictions=tuple(posted)).sentence
+        assert ("nothing to gain" in said_of_both) == (after < 1.0005)
+    bounds = tuple(dataclasses.replace(one, grade="bound") for one in given)
+    equal = "bounds of the time are equal" in judged(graph, alternating, predictions=bounds).sentence
+    assert equal == (abs(before - after) <= 0.0005)
+
+
+@pytest.mark.parametrize(("own", "base", "text"), [
+    (50, 100, ": 50.0 % less"), (150, 100, ": 50.0 % more"), (0, 100, ": 100 % less"), (5, 0, ""),
+    (100, 100, ""), (10006, 10000, ": 0.1 % more"), (10004, 10000, ""),
+])  # fmt: skip
+def test_changes(own, base, text):
+    assert judging._change(own, base) == text
+    if own in (50, 150):
+        way = "lower" if own < base else "higher"
+        assert judging._by_cost(own, base) == f"; J is 50 % {way} than in order."
+    assert (judging._by_cost(base, base), judging._by_cost(5, 0)) == ("; J is the same as in order.",) * 2
+
+
+def test_shares():
+    shares = [judging._share(part, 1000) for part in (0, 1, 12, 99, 100, 101, 999, 1000)]
+    assert shares == ["none", "0.1 %", "1.2 %", "9.9 %", "10 %", "10 %", "100 %", "100 %"]
 
 
 def test_training_is_not_told_of_mpi():

@@ -9,6 +9,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM, ROOT
+from hopbytes.show import page
 from hopbytes.show.page import Origin, as_map, names_of, page_of
 from hopbytes.util.quantities import duration
 
@@ -50,6 +51,60 @@ def test_tables_hold_the_numbers_of_the_evaluation():
     links = len(mapping.where.machine.network().capacity)
     counted = sum(int(row[2].replace(",", "")) for row in tables["loads"].rows)
     assert counted == links
+
+
+@pytest.mark.parametrize("on", ["torus:5x8", "node:10@10 core:4@1"])
+def test_tables_beside_charts_have_all_of_the_traffic(on):
+    """Volumes are below 1000, so that no amount is rounded."""
+    rng, where = np.random.default_rng(4), hb.allocate(on)
+    sources, targets = rng.integers(0, 40, (2, 90))
+    keep = sources != targets
+    graph = hb.CommGraph.from_edges(sources[keep], targets[keep], rng.integers(1, 9, keep.sum()), n=40)
+    history = [(0.1 * step, 10 * step, 5000 - step) for step in range(120)]
+    info = {"history": history, "seconds": {"map": 20.0}}
+    after = hb.Mapping(rng.permutation(40), where, info)
+    mappings = {"before": hb.Mapping(np.arange(40), where), "after": after}
+    evaluation = hb.evaluate(graph, after)
+    charts = page.matrix_charts(graph, mappings, "B")
+    charts += page.traffic_charts(graph, mappings, evaluation, "B")
+    tables = {
+        chart.name: [[cell.split(" B")[0] for cell in row] for row in chart.table.rows] for chart in charts
+    }
+    for number in (0, 1):
+        cells = [int(cell) for row in tables[f"matrix-{number}"] for cell in row[1:] if cell != "–"]
+        assert sum(cells) == graph.total_volume
+        assert len(tables[f"matrix-{number}"]) == 14  # three ranks each
+        assert [row[0] for row in tables[f"matrix-{number}"]] == [str(rank) for rank in range(0, 40, 3)]
+        levels = next(chart.table for chart in charts if chart.name == "levels").rows
+        volumes = [int(row[1 + number].partition(" B (")[0]) for row in levels]
+        assert sum(volumes) == graph.total_volume
+        shares = [float(row[1 + number].partition("(")[2].partition(" %")[0]) for row in levels]
+        assert shares == [round(100 * volume / graph.total_volume, 1) for volume in volumes]
+    assert [tables["history"][at][3] for at in (0, -1)] == ["5,000", "4,881"]
+    assert len(tables["history"]) == 50
+    assert ("hops" in tables) == (where.machine.network() is not None)
+    if "hops" in tables:
+        hop_bytes = sum(int(row[0]) * int(row[2]) for row in tables["hops"])
+        assert hop_bytes == evaluation.mapping.links.hop_bytes
+        links = where.machine.network()
+        assert sum(int(row[2]) for row in tables["loads"]) == int(np.count_nonzero(links.capacity > 0))
+        loads = [float(row[2]) for row in tables["links"]]
+        assert loads == sorted(loads, reverse=True)
+        assert loads[0] == evaluation.mapping.links.max_congestion
+        assert len(loads) == 10
+
+
+@pytest.mark.parametrize(("own", "base", "change", "better"), [
+    (50, 100, "−50.0 %", True), (150, 100, "+50.0 %", False), (7, 7, "unchanged", None), (5, 0, "", False),
+])  # fmt: skip
+def test_figures_say_how_a_value_changes(own, base, change, better):
+    found = page._figure("bytes", own, base, str)
+    assert (found.value, found.before, found.change, found.better) == (str(own), str(base), change, better)
+
+
+def test_flows_over_a_link_that_have_no_room_are_counted():
+    assert page._flows([(1, 2, 9), (3, 4, 5)], 1002) == "1 to 2, 3 to 4 and 1,000 more"
+    assert page._flows([(1, 2, 9)], 1) == "1 to 2"
 
 
 def test_several_mappings_are_columns():

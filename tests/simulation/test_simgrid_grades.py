@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import hopbytes as hb
@@ -140,6 +142,53 @@ def test_a_platform_file_that_cannot_be_written(tmp_path):
     hb.simulate(graph, mapping, grade="bound", platform=theirs, force=True)
     hb.simulate(graph, mapping, grade="bound", platform=theirs)  # now it is ours
     assert "written by hopbytes" in theirs.read_text()
+
+
+def test_a_platform_has_the_routes_of_all_pairs_or_of_those_that_exchange_messages(tmp_path, monkeypatch):
+    """Every route has the links, the latency and the slowest rate of the machine's own route."""
+    graph = arcs((0, 4), (5, 4), (2, 6), n=8)
+    where = hb.allocate("mesh:4:bw=7000000:lat=1e-6 / core:2:bw=5e9:lat=3e-7", hosts="a,b,c,d")
+    mapping, network = hb.Mapping(range(8), where), where.machine.network()
+    pairs = {(a, b) for a in "abcd" for b in "abcd"}
+    own = {(a, a) for a in "abcd"}
+    for most, expected in ((4, pairs), (3, {("a", "c"), ("b", "d"), *own})):
+        monkeypatch.setattr(simgrid, "ALL_PAIRS", most)
+        monkeypatch.setattr(simgrid, "BATCH", 2)
+        hb.simulate(graph, mapping, grade="bound", platform=tmp_path / "p.xml", force=True)
+        zone = ElementTree.parse(tmp_path / "p.xml").getroot().find("zone")
+        links = {link.get("id"): link for link in zone.iter("link")}
+        assert [host.get("id") for host in zone.iter("host")] == list("abcd")
+        routes = {(route.get("src"), route.get("dst")): route for route in zone.iter("route")}
+        assert {*routes} == expected
+        for (a, b), route in routes.items():
+            crossed = [links[part.get("id")] for part in route]
+            rates = [float(link.get("bandwidth").removesuffix("Bps")) for link in crossed]
+            waits = [float(link.get("latency").removesuffix("s")) for link in crossed]
+            if a == b:
+                assert (rates, waits) == ([5e9], [3e-7])
+                continue
+            way = network.routes(["abcd".index(a)], ["abcd".index(b)]).links.tolist()
+            assert [link.get("id") for link in crossed] == [f"l{link}" for link in way]
+            assert (set(rates), sum(waits)) == ({7e6}, pytest.approx(1e-6 * len(way)))
+    two = hb.Mapping([0, 1, 2, 3], hb.allocate("torus:2 / core:2", hosts="a,b"))
+    hb.simulate(arcs((0, 2), n=4), two, grade="bound", platform=tmp_path / "t.xml")
+    text = (tmp_path / "t.xml").read_text()
+    assert text.count('id="message') == 2 + text.count('<link_ctn id="message')
+    assert 'latency="1e-06s"' in text  # hdr100: 1 us a message besides its hops
+
+
+def test_a_path_among_several_is_one_of_the_shortest():
+    tail, head = np.array([0, 0, 1, 2, 3, 0]), np.array([1, 2, 3, 3, 0, 4])
+    for shift in range(6):
+        path = simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)
+        assert path in ([0, 2], [1, 3])
+    assert {tuple(simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)) for shift in range(6)} == {
+        (0, 2),
+        (1, 3),
+    }
+    assert simgrid._one_path(np.arange(6), tail, head, 0, 0, 1) == simgrid._one_path(
+        np.arange(1), tail, head, 0, 3, 0
+    ) == []
 
 
 def stand_in(folder, monkeypatch, body):
@@ -296,7 +345,8 @@ def test_actions_are_cleaned(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [("0 fly 1", "fly"), ("0 send 1 x 3 6", "expected a number"), ("7 init", "expected 0 to 1"),
-     ("0 send 1 $(id) 3", "expected a number"), ("1 barrier", "expected init")],
+     ("0 send 1 $(id) 3", "expected a number"), ("1 barrier", "expected init"),
+     ("2 init", "expected 0 to 1")],
 )  # fmt: skip
 def test_actions_that_cannot_be_replayed(tmp_path, line, said):
     path = trace(tmp_path, f"0 init\n{line}\n")

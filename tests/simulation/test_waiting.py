@@ -15,7 +15,7 @@ from hopbytes.formats.kept_trace import kept_trace_path, write_kept_trace
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.show.advice import advise
 from hopbytes.show.verdict import CHANGE, KEEP, judged
-from hopbytes.simulation.waiting import Clock, Times, eager_limit, program_of
+from hopbytes.simulation.waiting import Clock, Times, eager_limit, program_of, recorded_eager
 from hopbytes.solve.waiting import map_by_waiting
 
 needs_simgrid = pytest.mark.skipif(
@@ -160,6 +160,50 @@ def test_eager_limits_are_those_of_the_recording_mpi():
     assert eager_limit("MPICH Version: 4.0, MPICH Device: ch4:ucx") == 8192
     assert eager_limit("Intel(R) MPI Library 2021") == 262144
     assert eager_limit("") == 65536
+    assert eager_limit("Open MPI v5", {"pml": ["ucx"]}) == 8192
+    assert eager_limit("Open MPI v4", {"btl": ["self", "openib"]}) == 12288
+    assert eager_limit("MVAPICH2 2.3.7, made of MPICH 3") == 16384
+    assert eager_limit("MPICH 4.1") == 131072
+    recorded = {"mpi": "MPICH 4.1", "components": {"pml": ["ucx"]}}
+    for meta, limit in ((recorded, 8192), ({"mpi": "MPICH 4"}, 131072), ("MPICH", 65536), (None, 65536)):
+        assert recorded_eager(hb.CommGraph.from_edges([0], [1], meta={"recorded": meta})) == limit
+
+
+@pytest.mark.parametrize(("spec", "expected"), [
+    ("node:2@10:bw=1e9:lat=1e-3 core:2@1:bw=1e8:lat=5e-4", 5e-4 + 0.01),
+    ("node:2@10:bw=1e9:lat=1e-3 package:2:bw=1e7:lat=3e-4 core:1:bw=1e8:lat=5e-4", 3e-4 + 0.1),
+    ("core:2@1:bw=1e7:lat=5e-4", 5e-4 + 0.1), ("node:1 core:2", 3e-7 + 1e-4),
+])  # fmt: skip
+def test_messages_inside_a_node_have_the_speed_of_its_outermost_level(tmp_path, spec, expected):
+    path = trace(tmp_path, "send 1 0 1000000 6", "recv 0 0 1000000 6")
+    assert seconds(path, spec).seconds == pytest.approx(expected, rel=1e-3)
+    twice = seconds(path, "node:2@10:bw=1e9:lat=0 core:1", bytes_scale=2)
+    assert twice.seconds == pytest.approx(2e-3, rel=1e-3)
+    assert any("1 messages in" in notice for notice in twice.notices)
+
+
+def test_the_scaled_size_counts_for_the_eager_limit_and_time_is_limited(tmp_path):
+    """Rank 0 may go on before the receive is posted if twice its bytes are within the limit."""
+    path = trace(
+        tmp_path, "send 1 0 100 6; send 3 0 0 6", "recv 2 0 1000000 6; recv 0 0 100 6", "send 1 0 1000000 6",
+        "recv 0 0 0 6",
+    )  # fmt: skip
+    for eager, waits in ((199, True), (200, False)):
+        found = seconds(path, PLAIN.replace("1e9", "1e8"), bytes_scale=2, eager=eager).seconds
+        assert found == pytest.approx(0.021 + 0.001 * waits + 2e-6 + 0.001 * waits, rel=0.05)
+    with pytest.raises(HopbytesError, match="within 0 seconds"):
+        seconds(path, time_limit=0)
+
+
+def test_a_broadcast_comes_from_its_root(tmp_path):
+    """The second round of rank 2's broadcast to four ranks ends a latency after the first."""
+    late = "recv 2 0 0 6"
+    path = trace(tmp_path, f"bcast 8 2 6; {late}", "bcast 8 2 6", "bcast 8 2 6; send 0 0 0 6", "bcast 8 2 6")
+    assert seconds(path).seconds == pytest.approx(2e-3, rel=1e-3)
+    blocks = ["alltoallv 4 0 1000000 0 0 4 0 0 0 0 6 6", "alltoallv 4 0 0 0 0 4 1000000 0 0 0 6 6"]
+    nothing = "alltoallv 4 0 0 0 0 4 0 0 0 0 6 6"
+    both = seconds(trace(tmp_path, *blocks, nothing, nothing)).seconds
+    assert both == pytest.approx(2e-3, rel=1e-2)
 
 
 @needs_simgrid

@@ -137,7 +137,7 @@ class Progress:
 
     def _report(self, stage: str, done: int, total: int) -> None:
         name, _, cost = stage.partition(", J ")
-        digits = re.match(r"[\d,]+", cost)
+        digits = re.match(r"\d+(,\d+)*", cost)
         if digits and digits[0] != "0":
             self.state.cost = digits[0]
         self.state.stage = name + (f", {cost.partition(', ')[2]}" if ", " in cost else "")

@@ -8,6 +8,7 @@ import lzma
 from pathlib import Path
 
 import bench.lab
+from bench.lab import papers
 from bench.lab.fabric import FABRICS
 from bench.lab.hosts import enter
 from bench.lab.measure import ORDERS, measure, write
@@ -23,10 +24,11 @@ def main() -> None:
     )
     usual = [name for name in FABRICS if name != "small"]
     parser.add_argument("--fabrics", nargs="+", default=usual, metavar="NAME", help="a name, or a machine")
-    known = list(PROGRAMS)
-    parser.add_argument("--programs", nargs="+", default=known, choices=known, metavar="NAME")
+    known, orders = list(PROGRAMS), list(ORDERS)
+    parser.add_argument("--programs", nargs="+", default=known, choices=known + papers.NAMES, metavar="NAME")
     parser.add_argument("--mpi", nargs="+", default=["openmpi"], choices=MPIS)
-    parser.add_argument("--orders", nargs="+", default=list(ORDERS), choices=list(ORDERS), metavar="NAME")
+    every = orders + list(papers.ORDERS)
+    parser.add_argument("--orders", nargs="+", default=orders, choices=every, metavar="NAME")
     parser.add_argument("--repetitions", type=int, default=5, help="of every order, in turn")
     parser.add_argument("--out", type=Path, help="append rows to this file, a line of JSON each")
     parser.add_argument("--check", action="store_true", help="build and check the fabrics, run nothing")

@@ -52,16 +52,16 @@ neighbor 0.3 bin
 neigh_modify every 10 delay 0 check no
 fix 1 all nve
 thermo 10
-run 10
+run 40
 """
 #: Name → program; sizes and steps are such that a run takes one to five seconds on links of 20 Mbit/s.
 PROGRAMS = {
-    "halo2": _own("halo2", 32768, 8), "halo2s": _own("halo2s", 32768, 8),
-    "halo3": _own("halo3", 32768, 10), "halo3s": _own("halo3s", 32768, 10),
-    "cg": _own("cg", 16384, 16), "cgs": _own("cgs", 16384, 12),
-    "transpose": _own("transpose", 16384, 6),
-    "sweep": _own("sweep", 8192, 2), "sweeps": _own("sweeps", 8192, 2),
-    "groups": _own("groups", 8192, 16), "irregular": _own("irregular", 16384, 10),
+    "halo2": _own("halo2", 32768, 14), "halo2s": _own("halo2s", 32768, 5),
+    "halo3": _own("halo3", 32768, 10), "halo3s": _own("halo3s", 32768, 6),
+    "cg": _own("cg", 16384, 24), "cgs": _own("cgs", 16384, 8),
+    "transpose": _own("transpose", 16384, 4),
+    "sweep": _own("sweep", 8192, 3), "sweeps": _own("sweeps", 8192, 1),
+    "groups": _own("groups", 8192, 12), "irregular": _own("irregular", 16384, 6),
     "lammps": Program(
         ("lmp", "-in", "in.melt", "-log", "none"), r"^Loop time of ([0-9.]+)", {"in.melt": MELT}
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
+import tempfile
 from pathlib import Path
 
 import bench.lab
@@ -46,8 +47,10 @@ def main() -> None:
         return
     enter()
     programs = [] if given.check else given.programs
-    for name in given.fabrics:
-        write(measure(name, programs, given.mpi, given.orders, given.repetitions), given.out)
+    with tempfile.TemporaryDirectory(prefix="hopbytes-recordings-") as folder:
+        for name in given.fabrics:
+            found = measure(name, programs, given.mpi, given.orders, given.repetitions, Path(folder))
+            write(found, given.out)
 
 
 if __name__ == "__main__":

@@ -68,15 +68,17 @@ def mappings(
 def recorded(
     launcher: Launcher, program: Program, ranks: int, folder: Path
 ) -> tuple[hb.CommGraph, hb.CommGraph]:
-    """Record a program here; return its pattern and its trace."""
+    """Record a program here, unless the folder has its recording; return its pattern and its trace."""
     words, environment = launcher.alone(ranks)
     pattern, trace = folder / "app.pattern", folder / "trace"
     command = [sys.executable, "-m", "hopbytes", "record", "-q", "--no-hosts", "-o", str(pattern)]
     command += ["--trace", str(trace), "--", *words, *launcher.words_of(program)]
     environment = {**os.environ, **environment}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    if not pattern.exists():
+        program.prepare(folder)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
     return hb.read(pattern), hb.read(trace / "trace0.txt", holds="pattern")
 
 
@@ -107,8 +109,6 @@ class Case:
         self, hosts: Hosts, launcher: Launcher, program: Program, orders: list[str], folder: Path
     ) -> None:
         self.hosts, self.launcher, self.program, self.folder = hosts, launcher, program, folder
-        for name, text in (program.files or {}).items():
-            (folder / name).write_text(text)
         ranks, where = len(hosts.fabric.host_of_core), hosts.fabric.where
         recorder = launcher if launcher.mpi == "openmpi" else Launcher("openmpi", launcher.folder.parent)
         pattern, trace = recorded(recorder, program, ranks, folder)
@@ -159,7 +159,7 @@ def _busy() -> tuple[int, int]:
 
 
 def measure(
-    name: str, programs: list[str], mpis: list[str], orders: list[str], repetitions: int
+    name: str, programs: list[str], mpis: list[str], orders: list[str], repetitions: int, recordings: Path
 ) -> Iterator[Row | str]:
     """Build a fabric and yield a row per run, or a line of text about what was found or left out."""
     with tempfile.TemporaryDirectory(prefix="hopbytes-lab-") as folder:
@@ -175,8 +175,8 @@ def measure(
             for mpi in mpis:
                 launcher = Launcher(mpi, Path(folder))
                 for title in programs:
-                    own = Path(folder) / f"{mpi}-{title}"
-                    own.mkdir()
+                    own = recordings / f"{title}-{len(made.host_of_core)}"
+                    own.mkdir(exist_ok=True)
                     try:
                         program = PROGRAMS[title] if title in PROGRAMS else papers.program(title)
                         case = Case(hosts, launcher, program, orders, own)

@@ -33,6 +33,11 @@ class Program:
         """Whether it is one of programs.c, which also prints its hosts and leaves its start out."""
         return self.words[0] == "programs"
 
+    def prepare(self, folder: Path) -> None:
+        """Write its files."""
+        for name, text in (self.files or {}).items():
+            (folder / name).write_text(text)
+
 
 def _own(name: str, size: int, steps: int) -> Program:
     return Program(("programs", name, str(size), str(steps)))
@@ -56,12 +61,12 @@ run 40
 """
 #: Name → program; sizes and steps are such that a run takes one to five seconds on links of 20 Mbit/s.
 PROGRAMS = {
-    "halo2": _own("halo2", 32768, 14), "halo2s": _own("halo2s", 32768, 5),
-    "halo3": _own("halo3", 32768, 10), "halo3s": _own("halo3s", 32768, 6),
-    "cg": _own("cg", 16384, 24), "cgs": _own("cgs", 16384, 8),
-    "transpose": _own("transpose", 16384, 4),
-    "sweep": _own("sweep", 8192, 3), "sweeps": _own("sweeps", 8192, 1),
-    "groups": _own("groups", 8192, 12), "irregular": _own("irregular", 16384, 6),
+    "halo2": _own("halo2", 32768, 24), "halo2s": _own("halo2s", 32768, 14),
+    "halo3": _own("halo3", 32768, 16), "halo3s": _own("halo3s", 32768, 8),
+    "cg": _own("cg", 16384, 32), "cgs": _own("cgs", 16384, 14),
+    "transpose": _own("transpose", 16384, 6),
+    "sweep": _own("sweep", 8192, 5), "sweeps": _own("sweeps", 8192, 3),
+    "groups": _own("groups", 8192, 16), "irregular": _own("irregular", 16384, 8),
     "lammps": Program(
         ("lmp", "-in", "in.melt", "-log", "none"), r"^Loop time of ([0-9.]+)", {"in.melt": MELT}
     ),

@@ -14,7 +14,7 @@ from bench.lab.fabric import FABRICS
 from bench.lab.hosts import enter
 from bench.lab.measure import ORDERS, measure, write
 from bench.lab.programs import MPIS, PROGRAMS
-from bench.lab.table import report
+from bench.lab.table import report, results
 
 
 def main() -> None:
@@ -43,7 +43,8 @@ def main() -> None:
     if given.table is not None:
         opened = lzma.open if given.table.suffix == ".xz" else open
         with opened(given.table, "rt") as stream:
-            print("\n".join(report(map(json.loads, stream))))
+            rows = [*map(json.loads, stream)]
+        print("\n".join([*report(rows), *papers.tables(results(rows))]))
         return
     enter()
     programs = [] if given.check else given.programs

@@ -69,6 +69,8 @@ def product(matrix: str) -> hb.CommGraph:
 def tables(found: list[Result]) -> list[str]:
     """Return both tables: measured times over those of DEF, predicted and published ones beside them."""
     of_umpa = [each for each in found if each.case[2].startswith("umpa")]
+    if not of_umpa:
+        return []
     lines = [f"| Table I | over DEF | {' | '.join(STEPS)} |", f"|---|---|{'---|' * len(STEPS)}"]
     for what, published in PUBLISHED.items():
         held = [each for each in of_umpa if each.case[2].split()[1] == what]

@@ -127,7 +127,7 @@ class Launcher:
             return [*words, "-x", f"LD_PRELOAD={self.asleep}"], {
                 **ASLEEP, "OMPI_MCA_plm_rsh_agent": str(hosts.agent), "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
                 "OMPI_MCA_plm_rsh_num_concurrent": "64", "OMPI_MCA_oob_tcp_if_include": f"{CONTROL}.0.0/16",
-                "OMPI_MCA_btl_tcp_if_include": f"{DATA}.0.0/16",
+                "OMPI_MCA_btl_tcp_if_include": f"{DATA}.0.0/16", "OMPI_MCA_orte_leave_session_attached": "1",
             }  # fmt: skip
         words = [self.program, "-launcher", "ssh", "-launcher-exec", str(hosts.agent), "-f", str(listed)]
         return [*words, "-n", str(ranks), "-bind-to", "none", "-genv", "LD_PRELOAD", str(self.asleep)], {

@@ -6,8 +6,8 @@
     python -m bench.lab --table lab.jsonl
 
 The recommended order is what `hopbytes map` says of a recording: its mapping, or the launcher's own order.
-Programs with names that begin with `umpa` and `ptram` are small versions of Table I of paper 003 and of Fig. 7 of
-paper 004.
+Programs whose names begin with `umpa` or `ptram` are small versions of Table I of paper 003 and of Fig. 7
+of paper 004.
 
 A host or router is a network name space, a cable is a pair of virtual Ethernet devices, and its two
 directions are shaped to the bandwidth of the description, some 2 MB/s, so that the processors of the computer

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from hopbytes.simulation.measured import Accuracy
+
 Row = dict[str, Any]
 GRADES = ("bound", "flows", "replay", "trace", "waiting", "posted")
 #: What is compared with the measured ratio of an order to the launcher's own. By ``verdict`` `hopbytes map`
@@ -118,11 +120,9 @@ def trust(found: list[Result]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for name in MEASURES:
-        known = [result for result in others if name in result.predicted_ratio]
-        if len(known) < 2:
+        known = accuracy(others, name)
+        if known is None:
             continue
-        off = [abs(result.ratio / result.predicted_ratio[name] - 1) for result in known]
-        wrong = sum(wrong_sign(result, name) for result in known)
         seconds = ""
         if name in GRADES:
             times = [
@@ -131,10 +131,21 @@ def trust(found: list[Result]) -> list[str]:
                 if name in each.predicted
             ]
             seconds = f"{statistics.median(times):.2f}"
-        within = statistics.quantiles(off, n=10, method="inclusive")[-1]
-        cells = (name, len(known), _percent(statistics.median(off)), _percent(within), wrong, seconds)
+        errors = (_percent(known.median_error), _percent(known.nine_in_ten))
+        cells = (name, known.cases, *errors, known.wrong, seconds)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return lines
+
+
+def accuracy(others: list[Result], name: str) -> Accuracy | None:
+    """Return how far ratios by a measure are from measured ones; None of fewer than two orders."""
+    known = [result for result in others if name in result.predicted_ratio]
+    if len(known) < 2:
+        return None
+    off = [abs(result.ratio / result.predicted_ratio[name] - 1) for result in known]
+    within = statistics.quantiles(off, n=10, method="inclusive")[-1]
+    wrong = sum(wrong_sign(result, name) for result in known)
+    return Accuracy(len(known), statistics.median(off), within, wrong)
 
 
 def wrong_sign(result: Result, name: str) -> bool:

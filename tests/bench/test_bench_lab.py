@@ -18,8 +18,19 @@ from bench.lab.fabric import FABRICS, fabric
 from bench.lab.measure import mappings
 from bench.lab.papers import NAMES, program, tables
 from bench.lab.programs import Launcher, Program
-from bench.lab.table import recommendations, regressions, report, results, trust, wrong_sign
+from bench.lab.table import (
+    accuracy,
+    compared,
+    recommendations,
+    regressions,
+    report,
+    results,
+    trust,
+    wrong_sign,
+)
+from bench.pages import kept
 from hopbytes.simulation.links import node_links
+from hopbytes.simulation.measured import MEASURED
 
 LAB = [*child("bench.lab")]
 
@@ -107,6 +118,15 @@ def test_regressions_and_wrong_signs():
     assert lines["| flows"].split(" | ")[4] == "1"
     assert lines["| trace"].split(" | ")[1::3] == ["3", "0"]
     assert "| replay" not in lines
+
+
+def test_verdicts_speak_of_the_rows_that_are_kept():
+    """The table from which a verdict takes how often it was right is that of the measured rows."""
+    others = compared(results(kept.rows("seconds")))
+    for grade, name in (("flows", "flows"), ("waiting", "verdict"), ("replay", "trace")):
+        found = accuracy(others, name)
+        rounded = (found.cases, round(found.median_error, 2), round(found.nine_in_ten, 2), found.wrong)
+        assert tuple(MEASURED[grade]) == rounded
 
 
 def test_a_table_is_read_from_a_file_of_rows(tmp_path):

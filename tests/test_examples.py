@@ -48,7 +48,7 @@ def test_readme(tmp_path, monkeypatch, capsys):
 
 
 def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
-    """launchers/test_documents.py runs the others; the machine takes the place of a probed one."""
+    """launchers/test_launches_of_documents.py runs the others; the machine takes the place of a probed one."""
     page = (ROOT / "docs/first-hour.md").read_text()
     lines = [line for block in re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
              for line in block.splitlines()]  # fmt: skip
@@ -178,6 +178,5 @@ def test_the_recipes_for_a_clustering_and_an_initial_partition_compile_and_run(t
           return block.size() == 2 && block[0] / 2 == 0 && block[1] / 2 == 0 ? 7 : 0;
         }}
         """
-    coarsening = ("coarsen.cpp", "contraction.cpp", "parallel_contraction.cpp")
-    needed = (*(f"coarsening/{source}" for source in coarsening), "initial/initial_blocks.cpp")
+    needed = ("coarsening/coarsen.cpp", "coarsening/contraction.cpp", "initial/initial_blocks.cpp")
     assert exit_code(tmp_path, core, needed, main) == 7

@@ -86,7 +86,7 @@ void multisection(const Graph<W>& graph, const std::vector<MachineLevel>& levels
   for (size_t depth = 0; depth < levels.size(); ++depth) {
     const MachineLevel& level = levels[depth];
     const std::vector<int64_t> bounds =
-        level.max_loads(block_loads(graph, level.groups(), group.data(), control.team()));
+        level.max_loads(block_loads(graph, level.groups(), group.data(), control.team()), level.leaf_bound);
     std::vector<uint64_t> seeds(level.groups());
     for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed, 1 + depth), i);
     GroupSettings settings;

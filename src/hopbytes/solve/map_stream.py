@@ -28,12 +28,11 @@ from hopbytes.algorithms.streaming import (
 from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streaming import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks, warn_of
-from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
 from hopbytes.util.version import __version__
@@ -131,7 +130,7 @@ def map_stream(
     """
     passes, buffer = whole("passes", passes, 1), whole("buffer", buffer, 0)
     check_truths(strict_balance=strict_balance)
-    slack, where = exact_imbalance(imbalance), place_side(where)
+    slack, where = exact_imbalance(imbalance), Allocation.of(where)
     began = time.monotonic()
     with open_graph(path, format, max_bytes=max_bytes) as stream:
         blocks = CheckedStream(stream, progress)

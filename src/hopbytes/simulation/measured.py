@@ -22,8 +22,8 @@ class Accuracy(NamedTuple):
 
 
 #: Grade → its accuracy: real MPI between network namespaces of one machine over links of 20 Mbit/s, programs
-#: with halos, wavefronts, conjugate gradients, irregular neighbours and molecules (`python -m bench.lab`). The
-#: row of `replay` is that of traces.
+#: with halos, wavefronts, conjugate gradients, irregular neighbours and molecules (`python -m bench.lab`).
+#: The row of `replay` is that of traces.
 MEASURED = {
     "flows": Accuracy(81, 0.07, 0.78, 7),
     "waiting": Accuracy(81, 0.09, 0.28, 4),

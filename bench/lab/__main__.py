@@ -39,6 +39,7 @@ def main() -> None:
     if given.list:
         print("\n".join(f"{name:10} {spec}" for name, spec in FABRICS.items()))
         print("\n".join(f"{name:10} {' '.join(program.words)}" for name, program in PROGRAMS.items()))
+        print("\n".join(papers.NAMES))
         return
     if given.table is not None:
         opened = lzma.open if given.table.suffix == ".xz" else open

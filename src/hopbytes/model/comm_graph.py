@@ -428,6 +428,8 @@ class CommGraph:
         if len(self.indptr) < 1 or len(self.indptr) - 1 > MAX_TASKS:
             raise bad_graph(f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
         bad = kernels.check_csr(self.indptr, self.targets)
+        if bad == self.n:
+            raise bad_graph(f"indptr must ascend from 0 to {self.m}, the number of targets")
         if bad >= 0:
             raise bad_graph(f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
 

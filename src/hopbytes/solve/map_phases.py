@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.cost.metrics.baselines import in_order
-from hopbytes.cost.objectives.comm_cost import CommCost, check_scale
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesWarning, ScaleError, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.comm_graph import CommGraph, PatternLike
@@ -111,7 +111,6 @@ def _least_maximum(
 ) -> Mapping:
     if options.get("objective") not in (None, "comm_cost") or options.get("weight", "bytes") != "bytes":
         raise UnsupportedError("the goal max with another objective or weight, expected comm_cost of bytes")
-    check_scale(graph, where)
     if graph.total_volume * int(where.distance.largest) > MOST_COST:
         factor = -(-graph.total_volume * int(where.distance.largest) // MOST_COST)
         what = "weighted volumes x distances exceed 2^60"

@@ -236,7 +236,8 @@ class _Run:
         """Return ``Mapping.info``, in which loads are counted from the result."""
         bounds, k = self.bounds, self.where.k
         kept = group_sums(pe, bounds.loads, k)
-        notices = [] if np.all(kept <= bounds.load_caps) else ["the loads could not be kept within the bound"]
+        met = bool(np.all(kept <= bounds.load_caps))
+        notices = [] if met else ["the loads could not be kept within the bound"]
         if bounds.heavy:
             what = "task is heavier" if bounds.heavy == 1 else "tasks are heavier"
             has = "has a PE" if bounds.heavy == 1 else "have a PE each"
@@ -253,7 +254,7 @@ class _Run:
             "weight": "bytes", "seed": self.options["seed"], "threads": self.options["threads"] or 1,
             "version": __version__, "deterministic": True, "work": dict(sorted(work.items())),
             "comm_cost": cost, "imbalance": float(kept.max() / mean - 1) if mean else 0.0,
-            "balance": "relaxed" if notices and not bounds.heavy else "met",
+            "balance": "met" if met else "relaxed",
             "bound_asked": int(bounds.load_caps.max()) * bounds.unit,
             "bound_kept": int(kept.max()) * bounds.unit,
             "notices": notices, "history": [],

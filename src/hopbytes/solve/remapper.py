@@ -249,7 +249,7 @@ class Remapper:
         Raises
         ------
         HopbytesError
-            If J, a load or a number of tasks is wrong, or a task is on a PE that is not in use, which is an
+            If J, a load, an edge or a number is wrong, or a task is on a PE that is not in use, which is an
             internal error. After each batch J is checked as well, from what the batch changed.
         """
         state, pe = self._state, self.pe
@@ -266,6 +266,8 @@ class Remapper:
             "a task on a PE out of use": bool(np.any(state.usable[pe[present]] == 0)),
             "an edge of an absent task": bool(np.any(pe[u] < 0)),
             "an edge": not (np.array_equal(u[order], v[opposite]) and np.array_equal(w[order], w[opposite])),
+            "the number of pairs": len(u) != 2 * self._pairs,
+            "the sum of volumes": sum_of(w) != 2 * self._weight,
         }
         for what, found in wrong.items():
             if found:

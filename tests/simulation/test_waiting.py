@@ -16,7 +16,7 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.show.advice import advise
 from hopbytes.show.verdict import CHANGE, KEEP, judged
 from hopbytes.simulation.measured import MEASURED
-from hopbytes.simulation.waiting import Clock, eager_limit, program_of
+from hopbytes.simulation.waiting import Clock, Times, eager_limit, program_of
 from hopbytes.solve.waiting import map_by_waiting
 
 needs_simgrid = pytest.mark.skipif(

@@ -38,9 +38,16 @@ shift
 exec nsenter --target "$(cat {folder}/pids/"$host")" --net --uts unshare --mount \\
   sh -c 'mount -t sysfs sysfs /sys && exec sh -c "$0"' "$*"
 """
+#: Links lose nothing, and frames may wait before them for tenths of a second. So TCP must neither search for
+#: their bandwidth nor take a late answer for a loss; with its defaults, times of a program differ by 20 %.
+ROUTE = "initcwnd 2000 initrwnd 2000 rto_min 20s"
 SETTINGS = """set -e
 cd /proc/sys/net
 echo 1 >ipv4/ip_forward
+echo reno >ipv4/tcp_congestion_control
+for each in slow_start_after_idle early_retrans autocorking; do echo 0 >ipv4/tcp_$each; done
+echo 1 >ipv4/tcp_no_metrics_save
+for each in rmem wmem; do echo 4096 4194304 8388608 >ipv4/tcp_$each; done
 for each in all default; do
   echo 0 >ipv4/conf/$each/rp_filter
   echo 0 >ipv4/conf/$each/send_redirects
@@ -185,9 +192,10 @@ class Hosts:
                 if number is not None:
                     rate = round(8 * fabric.links[number].bandwidth * FRAME / PAYLOAD)
                     rates.append(f"qdisc add dev {name} root tbf rate {rate}bit burst {BURST} limit {QUEUE}")
-        lines += [f"route add {address(DATA, to)}/32 dev l{link}{source}" for to, link in usual.items()]
+        ways = {f"{address(DATA, to)}/32": link for to, link in usual.items()}
+        lines += [f"route add {to} dev l{link}{source} {ROUTE}" for to, link in ways.items()]
         for number in sorted(set(other.values())):
-            lines.append(f"route add default dev l{number} table {number + 1}")
+            lines.append(f"route add default dev l{number} table {number + 1} {ROUTE}")
         for (a, b), number in other.items():
             lines.append(f"rule add from {address(DATA, a)} to {address(DATA, b)} lookup {number + 1}")
         space = ["nsenter", "--target", str(self.spaces[vertex].pid), "--net"]
@@ -264,7 +272,7 @@ class Hosts:
         with open(folder / "printed", "w+") as printed, open(folder / "errors", "w+") as errors:
             started = subprocess.Popen(
                 words, cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                stdout=printed, stderr=errors, start_new_session=True,
+                stdout=printed, stderr=errors, start_new_session=True, preexec_fn=_first,
             )  # fmt: skip
             began, found, text = now(), None, ""
             while started.poll() is None and now() - began < limit:
@@ -313,6 +321,13 @@ def _call(name: str, *values: int) -> None:
     library = ctypes.CDLL(None, use_errno=True)
     if getattr(library, name)(*values):
         raise OSError(ctypes.get_errno(), name)
+
+
+def _first() -> None:
+    """Run before other processes of the computer, where that is allowed; Linux weighs sessions first."""
+    with contextlib.suppress(OSError):
+        os.nice(-10)
+        Path("/proc/self/autogroup").write_text("-10")
 
 
 def _name_host(name: str) -> None:

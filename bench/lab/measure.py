@@ -14,13 +14,18 @@ from time import monotonic as now
 from typing import Any
 
 import hopbytes as hb
+from bench.lab import papers
 from bench.lab.fabric import FABRICS, fabric
 from bench.lab.hosts import Hosts
 from bench.lab.programs import PROGRAMS, Launcher, Program
+from hopbytes.show.verdict import CHANGE, judged
+from hopbytes.solve.waiting import map_by_waiting
 
-#: Name → arguments of map_tasks; the first one is the launcher's own and is started without naming hosts.
+#: Name → arguments of map_tasks; the first one is the launcher's own and is started without naming hosts. The
+#: recommended one is what `hopbytes map` says, from the recording alone: its mapping, or the launcher's own.
 ORDERS: dict[str, dict[str, Any]] = {
     "launcher": {"method": "identity"},
+    "recommended": {},
     "random": {"method": "random", "seed": 1},
     "eco": {"method": "eco"},
     "strong": {"method": "strong"},
@@ -31,43 +36,69 @@ LIMIT = 120.0
 Row = dict[str, Any]
 
 
-def mappings(graph: hb.CommGraph, where: hb.Allocation, orders: list[str]) -> dict[str, hb.Mapping]:
-    """Return the mapping of each order; equal ones have one entry whose names are joined by a comma."""
+def mappings(
+    graph: hb.CommGraph, where: hb.Allocation, orders: list[str]
+) -> tuple[dict[str, hb.Mapping], str]:
+    """Return the mapping of each order, and the recommendation.
+
+    Equal mappings have one entry, whose names are joined by a comma. The recommendation is ``"change"``,
+    ``"keep"`` or ``"not decided"``, which keeps the launcher's own order too; "" if it is not asked for.
+    """
     found: dict[tuple[int, ...], tuple[str, hb.Mapping]] = {}
+    usual = hb.map_tasks(graph, hb.allocate(where, pack=True), **ORDERS["launcher"])
+    decision = ""
     for order in orders:
-        into = hb.allocate(where, pack=True) if order == "launcher" else where
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", hb.HopbytesWarning)  # which objective was chosen
-            mapping = hb.map_tasks(graph, into, threads=1, **ORDERS[order])
+            if order == "launcher":
+                mapping = usual
+            elif order == "recommended":
+                mapping = map_by_waiting(
+                    graph, "fill", lambda seed: hb.map_tasks(graph, where, seed=seed, threads=1)
+                )
+                decision = str(judged(graph, mapping).verdict.decision)
+                mapping = mapping if decision == CHANGE else usual
+            else:
+                mapping = hb.map_tasks(graph, where, threads=1, **(ORDERS | papers.ORDERS)[order])
         key = tuple(mapping.pe.tolist())
         found[key] = (f"{found[key][0]},{order}", found[key][1]) if key in found else (order, mapping)
-    return dict(found.values())
+    return dict(found.values()), decision
 
 
 def recorded(
     launcher: Launcher, program: Program, ranks: int, folder: Path
 ) -> tuple[hb.CommGraph, hb.CommGraph]:
-    """Record a program here; return its pattern and its trace."""
+    """Record a program here, unless the folder has its recording; return its pattern and its trace."""
     words, environment = launcher.alone(ranks)
     pattern, trace = folder / "app.pattern", folder / "trace"
     command = [sys.executable, "-m", "hopbytes", "record", "-q", "--no-hosts", "-o", str(pattern)]
     command += ["--trace", str(trace), "--", *words, *launcher.words_of(program)]
     environment = {**os.environ, **environment}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    if not pattern.exists():
+        program.prepare(folder)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
     return hb.read(pattern), hb.read(trace / "trace0.txt", holds="pattern")
 
 
 def predictions(pattern: hb.CommGraph, trace: hb.CommGraph, mapping: hb.Mapping) -> dict[str, float | str]:
-    """Return the seconds that each grade predicts; ``trace`` is the replay of the recorded order."""
+    """Return the seconds that each grade predicts.
+
+    ``trace`` is SimGrid's replay of the recorded order; ``waiting`` is ours with data that travel at once,
+    ``posted`` with data that travel when their receive is posted.
+    """
     found: dict[str, float | str] = {}
-    for name, graph in (("bound", pattern), ("flows", pattern), ("replay", pattern), ("trace", trace)):
+    for name in ("bound", "flows", "replay", "trace", "waiting"):
         try:
-            grade = "replay" if name == "trace" else name
-            found[name] = hb.simulate(graph, mapping, grade=grade, assume="none").seconds
+            graph, grade = (trace, "replay") if name == "trace" else (pattern, name)
+            said = hb.simulate(graph, mapping, grade=grade, assume="none")
         except hb.HopbytesError as error:
             found[name] = str(error)
+            continue
+        found[name] = said.seconds
+        if said.posted_seconds is not None:
+            found["posted"] = said.posted_seconds
     return found
 
 
@@ -78,12 +109,10 @@ class Case:
         self, hosts: Hosts, launcher: Launcher, program: Program, orders: list[str], folder: Path
     ) -> None:
         self.hosts, self.launcher, self.program, self.folder = hosts, launcher, program, folder
-        for name, text in (program.files or {}).items():
-            (folder / name).write_text(text)
         ranks, where = len(hosts.fabric.host_of_core), hosts.fabric.where
         recorder = launcher if launcher.mpi == "openmpi" else Launcher("openmpi", launcher.folder.parent)
         pattern, trace = recorded(recorder, program, ranks, folder)
-        self.mappings = mappings(pattern, where, orders)
+        self.mappings, self.decision = mappings(pattern, where, orders)
         self.facts: dict[str, Row] = {}
         for order, mapping in self.mappings.items():
             load = hb.simulate(pattern, mapping, grade="bound", assume="none")
@@ -130,7 +159,7 @@ def _busy() -> tuple[int, int]:
 
 
 def measure(
-    name: str, programs: list[str], mpis: list[str], orders: list[str], repetitions: int
+    name: str, programs: list[str], mpis: list[str], orders: list[str], repetitions: int, recordings: Path
 ) -> Iterator[Row | str]:
     """Build a fabric and yield a row per run, or a line of text about what was found or left out."""
     with tempfile.TemporaryDirectory(prefix="hopbytes-lab-") as folder:
@@ -146,10 +175,11 @@ def measure(
             for mpi in mpis:
                 launcher = Launcher(mpi, Path(folder))
                 for title in programs:
-                    own = Path(folder) / f"{mpi}-{title}"
-                    own.mkdir()
+                    own = recordings / f"{title}-{len(made.host_of_core)}"
+                    own.mkdir(exist_ok=True)
                     try:
-                        case = Case(hosts, launcher, PROGRAMS[title], orders, own)
+                        program = PROGRAMS[title] if title in PROGRAMS else papers.program(title)
+                        case = Case(hosts, launcher, program, orders, own)
                         for order in case.mappings:
                             case.check_places(order)
                     except (OSError, RuntimeError, hb.HopbytesError) as error:
@@ -161,12 +191,13 @@ def measure(
                         "mpi": mpi,
                         "program": title,
                     }
-                    head |= {"words": " ".join(PROGRAMS[title].words), "unlike_description": len(wrong)}
+                    head |= {"words": " ".join(program.words), "unlike_description": len(wrong)}
+                    head |= {"decision": case.decision}
                     for repetition in range(repetitions):
                         for order in case.mappings:
                             row = head | {"order": order, "repetition": repetition} | case.facts[order]
                             try:
-                                yield row | case.run(order, PROGRAMS[title])
+                                yield row | case.run(order, program)
                             except RuntimeError as error:
                                 yield f"{name}: {title}: {order}: {error}"
         finally:

@@ -8,6 +8,7 @@
  *   sweep          wavefronts over a grid of ranks from two corners, as in LU
  *   groups         all-to-all in groups of eight ranks that are far from each other in the order of ranks
  *   irregular      neighbours among points that lie at random in a square, unlike sizes
+ *   file           all at once what the lines of the file `messages` say: sender, receiver, units of BYTES bytes
  *
  * A name with an s at its end, such as halo2s, has the ranks in a fixed random order. Rank 0 prints the host
  * of every rank, then the seconds.
@@ -23,8 +24,8 @@ enum { MOST_STAGES = 32, GROUP = 8, NAME = 64 };
 static int rank, ranks, place, *rank_at; /* place: the position of this rank in the grid */
 static unsigned drawn = 12345;
 
-struct stage { /* messages that are sent and received at once; to and from a peer the same bytes */
-  int count, *peer, *bytes;
+struct stage { /* messages that are sent and received at once */
+  int count, *peer, *bytes, *back; /* bytes to a peer, and from it */
 };
 static struct stage stages[MOST_STAGES];
 static int stage_count;
@@ -49,14 +50,16 @@ static void order(int shuffled) {
 
 static struct stage *new_stage(void) {
   struct stage *stage = &stages[stage_count++];
-  stage->peer = malloc(sizeof(int) * (size_t)ranks), stage->bytes = malloc(sizeof(int) * (size_t)ranks);
+  int **lists[] = {&stage->peer, &stage->bytes, &stage->back};
+  for (int i = 0; i < 3; i++) *lists[i] = malloc(sizeof(int) * (size_t)ranks);
   return stage;
 }
 
 static void add(struct stage *stage, int position, int bytes) {
   if (position == place) return;
   stage->peer[stage->count] = rank_at[position];
-  stage->bytes[stage->count++] = (bytes + 7) / 8 * 8;
+  stage->back[stage->count] = stage->bytes[stage->count] = (bytes + 7) / 8 * 8;
+  stage->count++;
 }
 
 static void halo(int dimensions, int bytes) {
@@ -111,13 +114,33 @@ static void irregular(int bytes) {
     }
 }
 
+static void from_file(int bytes) {
+  FILE *file = fopen("messages", "r");
+  if (!file) fail("no file messages", 0);
+  int *out = calloc((size_t)ranks, sizeof(int)), *in = calloc((size_t)ranks, sizeof(int));
+  for (int from, to, units; fscanf(file, "%d %d %d", &from, &to, &units) == 3;) {
+    if (from == place) out[to] = units;
+    if (to == place) in[from] = units;
+  }
+  fclose(file);
+  struct stage *stage = new_stage();
+  for (int other = 0; other < ranks; other++) {
+    if (!out[other] != !in[other]) fail("messages in one direction only, to or from", other);
+    if (!out[other]) continue;
+    add(stage, other, out[other] * bytes);
+    stage->back[stage->count - 1] = (in[other] * bytes + 7) / 8 * 8;
+  }
+}
+
 /* Sends and receives the messages of all stages; each begins with its sender and the step. */
 static void exchange(int steps) {
   size_t most = 1;
   for (int i = 0; i < stage_count; i++) {
-    size_t sum = 0;
-    for (int j = 0; j < stages[i].count; j++) sum += (size_t)stages[i].bytes[j];
-    if (sum > most) most = sum;
+    size_t sums[2] = {0, 0};
+    for (int j = 0; j < stages[i].count; j++)
+      sums[0] += (size_t)stages[i].bytes[j], sums[1] += (size_t)stages[i].back[j];
+    for (int way = 0; way < 2; way++)
+      if (sums[way] > most) most = sums[way];
   }
   char *out = calloc(most, 1), *in = calloc(most, 1);
   MPI_Request *requests = malloc(sizeof(MPI_Request) * 2 * (size_t)ranks);
@@ -126,8 +149,8 @@ static void exchange(int steps) {
     for (int i = 0; i < stage_count; i++) {
       const struct stage *stage = &stages[i];
       size_t at = 0;
-      for (int j = 0; j < stage->count; at += (size_t)stage->bytes[j++])
-        MPI_Irecv(in + at, stage->bytes[j], MPI_BYTE, stage->peer[j], i, MPI_COMM_WORLD, &requests[j]);
+      for (int j = 0; j < stage->count; at += (size_t)stage->back[j++])
+        MPI_Irecv(in + at, stage->back[j], MPI_BYTE, stage->peer[j], i, MPI_COMM_WORLD, &requests[j]);
       at = 0;
       for (int j = 0; j < stage->count; at += (size_t)stage->bytes[j++]) {
         memcpy(out + at, (int[]){rank, step}, 2 * sizeof(int));
@@ -136,7 +159,7 @@ static void exchange(int steps) {
       }
       MPI_Waitall(2 * stage->count, requests, statuses);
       at = 0;
-      for (int j = 0; j < stage->count; at += (size_t)stage->bytes[j++])
+      for (int j = 0; j < stage->count; at += (size_t)stage->back[j++])
         if (memcmp(in + at, (int[]){stage->peer[j], step}, 2 * sizeof(int))) fail("wrong message of", j);
     }
 }
@@ -197,6 +220,7 @@ int main(int count, char **words) {
   else if (!strcmp(name, "transpose")) transpose(bytes);
   else if (!strcmp(name, "groups")) groups(bytes);
   else if (!strcmp(name, "irregular")) irregular(bytes);
+  else if (!strcmp(name, "file")) from_file(bytes);
   else if (strcmp(name, "sweep")) fail("unknown program", 0);
   MPI_Pcontrol(0); /* not recorded; connections are made with the first messages */
   print_hosts();

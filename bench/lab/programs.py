@@ -33,6 +33,11 @@ class Program:
         """Whether it is one of programs.c, which also prints its hosts and leaves its start out."""
         return self.words[0] == "programs"
 
+    def prepare(self, folder: Path) -> None:
+        """Write its files."""
+        for name, text in (self.files or {}).items():
+            (folder / name).write_text(text)
+
 
 def _own(name: str, size: int, steps: int) -> Program:
     return Program(("programs", name, str(size), str(steps)))
@@ -52,16 +57,16 @@ neighbor 0.3 bin
 neigh_modify every 10 delay 0 check no
 fix 1 all nve
 thermo 10
-run 10
+run 40
 """
 #: Name → program; sizes and steps are such that a run takes one to five seconds on links of 20 Mbit/s.
 PROGRAMS = {
-    "halo2": _own("halo2", 32768, 8), "halo2s": _own("halo2s", 32768, 8),
-    "halo3": _own("halo3", 32768, 10), "halo3s": _own("halo3s", 32768, 10),
-    "cg": _own("cg", 16384, 16), "cgs": _own("cgs", 16384, 12),
+    "halo2": _own("halo2", 32768, 24), "halo2s": _own("halo2s", 32768, 14),
+    "halo3": _own("halo3", 32768, 16), "halo3s": _own("halo3s", 32768, 8),
+    "cg": _own("cg", 16384, 32), "cgs": _own("cgs", 16384, 14),
     "transpose": _own("transpose", 16384, 6),
-    "sweep": _own("sweep", 8192, 2), "sweeps": _own("sweeps", 8192, 2),
-    "groups": _own("groups", 8192, 16), "irregular": _own("irregular", 16384, 10),
+    "sweep": _own("sweep", 8192, 5), "sweeps": _own("sweeps", 8192, 3),
+    "groups": _own("groups", 8192, 16), "irregular": _own("irregular", 16384, 8),
     "lammps": Program(
         ("lmp", "-in", "in.melt", "-log", "none"), r"^Loop time of ([0-9.]+)", {"in.melt": MELT}
     ),
@@ -122,7 +127,7 @@ class Launcher:
             return [*words, "-x", f"LD_PRELOAD={self.asleep}"], {
                 **ASLEEP, "OMPI_MCA_plm_rsh_agent": str(hosts.agent), "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
                 "OMPI_MCA_plm_rsh_num_concurrent": "64", "OMPI_MCA_oob_tcp_if_include": f"{CONTROL}.0.0/16",
-                "OMPI_MCA_btl_tcp_if_include": f"{DATA}.0.0/16",
+                "OMPI_MCA_btl_tcp_if_include": f"{DATA}.0.0/16", "OMPI_MCA_orte_leave_session_attached": "1",
             }  # fmt: skip
         words = [self.program, "-launcher", "ssh", "-launcher-exec", str(hosts.agent), "-f", str(listed)]
         return [*words, "-n", str(ranks), "-bind-to", "none", "-genv", "LD_PRELOAD", str(self.asleep)], {

@@ -7,10 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from hopbytes.simulation.measured import Accuracy
+
 Row = dict[str, Any]
-GRADES = ("bound", "flows", "replay", "trace")
-#: What is compared with the measured ratio of an order to the launcher's own.
-MEASURES = ("J", "bytes", *GRADES)
+GRADES = ("bound", "flows", "replay", "trace", "waiting", "posted")
+#: What is compared with the measured ratio of an order to the launcher's own. By ``verdict`` `hopbytes map`
+#: decides: the larger ratio of the two replays of grade waiting.
+MEASURES = ("J", "bytes", *GRADES, "verdict")
 #: Differences below this are none; a regression is one above this in three quarters of the repetitions.
 EQUAL, SLOWER = 0.05, 1.01
 
@@ -25,6 +28,7 @@ class Result(NamedTuple):
     predicted: dict[str, float]  # J, bytes and seconds by grade
     predicted_ratio: dict[str, float]
     load: float
+    decision: str  # of `hopbytes map` in this case; "" where it was not asked
 
     @property
     def ratio(self) -> float:
@@ -59,9 +63,11 @@ def results(rows: Iterable[Row]) -> list[Result]:
                 continue
             values = _facts(each[0])
             relative = {name: value / facts[name] for name, value in values.items() if facts.get(name)}
-            load = statistics.median(row["load"] for row in each)
+            if "posted" in relative:
+                relative["verdict"] = max(relative["waiting"], relative["posted"])
+            load, said = statistics.median(row["load"] for row in each), each[0].get("decision", "")
             seconds = [row["seconds"] for row in each]
-            found.append(Result(case, order, seconds, ratios, values, relative, load))
+            found.append(Result(case, order, seconds, ratios, values, relative, load, said))
     return found
 
 
@@ -114,11 +120,9 @@ def trust(found: list[Result]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for name in MEASURES:
-        known = [result for result in others if name in result.predicted_ratio]
-        if len(known) < 2:
+        known = accuracy(others, name)
+        if known is None:
             continue
-        off = [abs(result.ratio / result.predicted_ratio[name] - 1) for result in known]
-        wrong = sum(wrong_sign(result, name) for result in known)
         seconds = ""
         if name in GRADES:
             times = [
@@ -127,10 +131,21 @@ def trust(found: list[Result]) -> list[str]:
                 if name in each.predicted
             ]
             seconds = f"{statistics.median(times):.2f}"
-        within = statistics.quantiles(off, n=10, method="inclusive")[-1]
-        cells = (name, len(known), _percent(statistics.median(off)), _percent(within), wrong, seconds)
+        errors = (_percent(known.median_error), _percent(known.nine_in_ten))
+        cells = (name, known.cases, *errors, known.wrong, seconds)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return lines
+
+
+def accuracy(others: list[Result], name: str) -> Accuracy | None:
+    """Return how far ratios by a measure are from measured ones; None of fewer than two orders."""
+    known = [result for result in others if name in result.predicted_ratio]
+    if len(known) < 2:
+        return None
+    off = [abs(result.ratio / result.predicted_ratio[name] - 1) for result in known]
+    within = statistics.quantiles(off, n=10, method="inclusive")[-1]
+    wrong = sum(wrong_sign(result, name) for result in known)
+    return Accuracy(len(known), statistics.median(off), within, wrong)
 
 
 def wrong_sign(result: Result, name: str) -> bool:
@@ -148,6 +163,39 @@ def regressions(found: list[Result]) -> list[str]:
             said = ", ".join(f"{name} {ratios[name]:.2f}" for name in MEASURES if name in ratios)
             lines.append(f"{' '.join(result.case)}, {result.order}: {result.ratio:.2f} measured; {said}")
     return lines
+
+
+def recommendations(found: list[Result]) -> list[str]:
+    """Return a line per case of what happens if the verdict of `hopbytes map` is followed, after a sentence.
+
+    The last column has the mapping of the preset where the pattern alone is known.
+    """
+    cases = sorted((each for each in found if _is(each, "recommended")), key=lambda each: each.case)
+    changed = [result for result in cases if not result.order.startswith("launcher")]
+    if not changed:
+        return []
+    slower = sum(result.slower for result in changed)
+    lines = [
+        f"Of {len(cases)} cases `hopbytes map` changes the order in {len(changed)}, and keeps the launcher's "
+        f"own in the others. {sum(each.ratio < 1 - EQUAL for each in changed)} take over 5 % less time then, "
+        f"{statistics.median(each.ratio for each in changed):.2f} of it in the median; {slower or 'none'} "
+        "take more than 1 % more beyond noise.",
+        "",
+        "| fabric | program | verdict | predicted ratio | measured ratio | `eco` without a trace |",
+        "|---|---|---|---|---|---|",
+    ]
+    for result in cases:
+        eco = [each.ratio for each in found if each.case == result.case and _is(each, "eco")] or [None]
+        mark = "**" if result.slower else ""
+        cells = [result.case[0], result.case[2], result.decision, "", "", *map(_short, eco)]
+        if result in changed:
+            cells[3:5] = _short(result.predicted_ratio.get("verdict")), f"{mark}{result.ratio:.2f}{mark}"
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _is(result: Result, order: str) -> bool:
+    return order in result.order.split(",")
 
 
 def summary(found: list[Result]) -> str:
@@ -172,6 +220,6 @@ def report(rows: Iterable[Row]) -> list[str]:
     if not found:
         return ["no rows of the launcher's own order, expected those of python -m bench.lab --out FILE"]
     slow = [f"- {line}" for line in regressions(found)] or ["- none"]
-    return [
-        summary(found), "", *trust(found), "", "Mappings that take more time:", "", *slow, "", *table(found)
-    ]  # fmt: skip
+    slow = ["Mappings that take more time:", "", *slow]
+    parts = ([summary(found)], trust(found), recommendations(found), slow, table(found))
+    return "\n\n".join("\n".join(part) for part in parts if part).splitlines()

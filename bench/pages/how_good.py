@@ -131,9 +131,12 @@ def _seconds() -> Iterable[str]:
         "MB/s whose bandwidths, latencies and routes were checked (`python -m bench.lab`). Waiting ranks "
         f"sleep, so the links decide the time. Measured {facts['measured']}; {facts['state']}. "
         f"{table.summary(found)} Programs in which ranks wait for each other in chains (`sweep`) can take "
-        "longer on a mapping with lower J ([every case](PROTOCOL.md#seconds)). *trace* is the replay of a "
-        "recorded trace, *flows* and *replay* are those of the pattern."
+        "longer on a mapping with lower J. *trace*, *waiting* and *posted* are replays of a recorded trace: "
+        "by SimGrid, and by hopbytes with data that travel at once or when their receive is posted. By the "
+        "larger ratio of the last two, the *verdict*, `hopbytes map` decides. *flows* and *replay* are those "
+        "of the pattern."
     )
+    yield f"{table.recommendations(found)[0]} [Every case](PROTOCOL.md#seconds)."
     yield "![Measured and predicted ratios of time](results/seconds.svg)"
     yield "\n".join(table.trust(found))
 

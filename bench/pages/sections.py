@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lab import papers as lab_papers
 from bench.lab import table as lab_table
 from bench.matrix import HEAD, line
 from bench.pages import profiles
@@ -213,6 +214,7 @@ def measured(rows: list[Row]) -> Iterator[Piece]:
     """Measured seconds of programs on fabrics in the laboratory."""
     found = lab_table.results(rows)
     yield lab_table.summary(found)
+    yield "\n".join(lab_table.recommendations(found))
     yield "Slower mappings (J, bytes between hosts and seconds by grade over those in the launcher's order):"
     yield "\n".join(f"- {line}" for line in lab_table.regressions(found)) or "- none"
     yield (
@@ -226,9 +228,21 @@ def measured(rows: list[Row]) -> Iterator[Piece]:
             for each in lab_table.compared(found)
             if grade in each.predicted_ratio
         ]
-        for grade in ("flows", "trace")
+        for grade in ("flows", "verdict")
     }
     yield Points("seconds", f"{len(pairs['flows'])} orders of ranks, measured and predicted", pairs)
+
+
+def small_papers(rows: list[Row]) -> Iterator[Piece]:
+    """Table I of paper 003 and figure 7 of paper 004, measured at the size of the laboratory."""
+    found = lab_table.results(rows)
+    yield lab_table.summary(found)
+    yield (
+        "Geometric means over four matrices of times over those of parts in order, then changes of the time "
+        "over ranks in order; *flows* is what is predicted of the same runs. What is predicted of the 4096 "
+        "processes of the papers is in [STUDIES.md](STUDIES.md#figures-of-two-papers-in-simulated-time)."
+    )
+    yield "\n".join(lab_papers.tables(found))
 
 
 def by_name(rows: list[Row]) -> Iterator[Piece]:
@@ -260,7 +274,8 @@ SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,
-    "distributed": over_ranks, "seconds": measured, "by_name": by_name,
+    "distributed": over_ranks, "seconds": measured, "small_papers": small_papers,
+    "by_name": by_name,
 }  # fmt: skip
 
 

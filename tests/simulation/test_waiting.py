@@ -15,6 +15,7 @@ from hopbytes.formats.kept_trace import kept_trace_path, write_kept_trace
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.show.advice import advise
 from hopbytes.show.verdict import CHANGE, KEEP, judged
+from hopbytes.simulation.measured import MEASURED
 from hopbytes.simulation.waiting import Clock, Times, eager_limit, program_of, recorded_eager
 from hopbytes.solve.waiting import map_by_waiting
 
@@ -310,7 +311,7 @@ def test_halos_keep_their_gain(tmp_path):
     assert verdict.decision == CHANGE
     assert verdict.predicted.grade == "waiting"
     assert verdict.predicted.beside(verdict.usual) < 0.7
-    assert "112 measured cases" in verdict.remark
+    assert f"{MEASURED['waiting'].cases} measured cases" in verdict.remark
     assert "Not checked" not in verdict.remark
 
 

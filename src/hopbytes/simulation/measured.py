@@ -22,10 +22,10 @@ class Accuracy(NamedTuple):
 
 
 #: Grade → its accuracy: real MPI between network namespaces of one machine over links of 20 Mbit/s, programs
-#: with halos, wavefronts, all-to-alls, conjugate gradients and NPB. The row of `waiting` is that of replays
-#: of traces by SimGrid.
+#: with halos, wavefronts, conjugate gradients, irregular neighbours and molecules (`python -m bench.lab`).
+#: The row of `replay` is that of traces.
 MEASURED = {
-    "flows": Accuracy(112, 0.10, 0.37, 4),
-    "waiting": Accuracy(112, 0.09, 0.26, 5),
-    "replay": Accuracy(112, 0.09, 0.26, 5),
+    "flows": Accuracy(81, 0.07, 0.78, 7),
+    "waiting": Accuracy(81, 0.09, 0.28, 4),
+    "replay": Accuracy(81, 0.05, 0.19, 0),
 }

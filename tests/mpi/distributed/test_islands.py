@@ -29,7 +29,7 @@ def test_the_cheapest_start_is_combined_with_the_next():
             return found[len(calls) - 1] if together is None else (together, 0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(islands, "_Cut", Given)
+        patch.setattr(islands, "Cut", Given)
         patch.setattr(islands, "STARTS", 3)
         rows = SimpleNamespace(member=ONE_RANK, n=3)
         result = islands.cut_over_ranks(rows, np.array([2, 2]), 1, SimpleNamespace())

@@ -13,6 +13,7 @@ measures what a wrapper adds to a call instead.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import re
@@ -32,17 +33,16 @@ from hopbytes.record.interposer import interposer
 
 #: Seconds for one run of the suite.
 PATIENCE = 1200
-#: Regular expressions of modules that run in the first orders only, and in how many: tests that use a process
-#: alone, start programs, wait for files, or repeat what they do for many types and sizes. All others run in
-#: every order.
-FEW_ORDERS = (
-    ("datatype|msgspec|pack|util_dtlib", 1), ("spawn", 2), ("io", 3), ("cco_(nb_|ngh_|pr_)?(buf|vec)", 8),
-)  # fmt: skip
+#: Modules whose tests repeat what they do for many types and sizes, wait for files, start programs, or use a
+#: process alone, and the number of orders in which they run. All others run in every order.
+FEW_ORDERS = {
+    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "io": 3, "spawn": 2, "datatype|msgspec|pack|util_dtlib": 1
+}  # fmt: skip
 #: A library with which processes that wait sleep: they may be more than the cores.
 ASLEEP = """#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>
-static int rest(void) { return nanosleep(&(struct timespec){0, 20000}, 0); }
+static int rest(void) { return nanosleep(&(struct timespec){0, 200000}, 0); }
 int sched_yield(void) { return rest(); }
 unsigned ucp_worker_progress(void *worker) { /* MPICH 4.0 does not yield */
     static unsigned (*next)(void *);
@@ -136,17 +136,15 @@ def run(
     return int(counts[0]) if counts else 0, round(seconds, 1), frozenset(failed)
 
 
-def suite(
-    family: str, source: str, order: tuple[int, ...], modules: str = "", number: int = 0
-) -> dict[str, object]:
-    """Run the tests in the order of a number; return what ran, and what fails in that order alone."""
-    left_out = [f"test_({names})[.]" for names, most in FEW_ORDERS if number >= most]
-    options = ["--no-numpy", *(word for each in left_out for word in ("-e", each))]  # fewer types
-    options += ["-i", modules] * bool(modules)
-    count, seconds, failed = run(family, source, len(order), order, tuple(options))
-    known = run(family, source, len(order), None, tuple(options))[2] if failed else frozenset()
+def suite(family: str, source: str, order: tuple[int, ...], modules: str = "") -> dict[str, object]:
+    """Run modules in an order, "" those without a row in the table; return what fails in that order alone."""
+    words = [("-i", modules)] if modules else [("-e", f"test_({names})[.]") for names in FEW_ORDERS]
+    options = ("--no-numpy", *(word for pair in words for word in pair))  # fewer types
+    count, seconds, failed = run(family, source, len(order), order, options)
+    known = run(family, source, len(order), None, options)[2] if failed else frozenset()
     new = sorted(name for name in failed if name not in known or name.startswith(ENDED))
-    return {"family": family, "order": order, "tests": count, "seconds": seconds, "new_failures": new}
+    row = {"family": family, "modules": modules, "order": order, "tests": count, "seconds": seconds}
+    return row | {"new_failures": new}
 
 
 def orders(ranks: list[int], count: int) -> list[tuple[int, ...]]:
@@ -181,18 +179,21 @@ def main() -> None:
     families = "openmpi 5, openmpi 4.1, mpich, mpich 5 abi (HOPBYTES_MPICH names the bin of another MPICH)"
     parser.add_argument("--family", action="append", help=families)
     parser.add_argument("--orders", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first order that runs")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 3, 4])
-    parser.add_argument("--modules", default="", help="regular expression of the modules that run")
+    parser.add_argument("--modules", default="", help="only these (regular expression), in all orders")
     parser.add_argument("--calls", action="store_true", help="measure the time of a call instead")
     chosen = parser.parse_args()
+    if chosen.source:
+        compileall.compile_dir(chosen.source, quiet=1)  # main.py itself keeps nothing compiled
     for family in chosen.family or ["openmpi 5", "openmpi 4.1", "mpich"]:
         if chosen.calls:
             print(json.dumps({"family": family, "nanoseconds": nanoseconds(family)}), flush=True)
             continue
-        for number, order in enumerate(orders(chosen.ranks, chosen.orders)):
-            if number >= chosen.first:
-                print(json.dumps(suite(family, chosen.source, order, chosen.modules, number)), flush=True)
+        groups = {f"test_({names})[.]": count for names, count in FEW_ORDERS.items()}
+        groups = {"": chosen.orders} | groups if not chosen.modules else {chosen.modules: chosen.orders}
+        for modules, count in groups.items():
+            for order in orders(chosen.ranks, min(count, chosen.orders)):
+                print(json.dumps(suite(family, chosen.source, order, modules)), flush=True)
 
 
 if __name__ == "__main__":

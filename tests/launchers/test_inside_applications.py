@@ -1,5 +1,6 @@
 """Applications as they are, with another order of ranks from inside: what they send and what they compute."""
 
+import os
 import re
 import shlex
 import shutil
@@ -52,7 +53,7 @@ def openfoam(folder):
     control = folder / "system/controlDict"
     control.write_text(control.read_text().replace("0.5;", "0.1;"))
     for tool in ("blockMesh", "decomposePar"):
-        subprocess.run([tool], cwd=folder, check=True, capture_output=True)
+        subprocess.run([tool], cwd=folder, env=os.environ | FOAM, check=True, capture_output=True)
     return ["icoFoam", "-parallel"]
 
 

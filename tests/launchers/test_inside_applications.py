@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import several_hosts
 from several_hosts import HOSTS, farm
 
 import hopbytes as hb
@@ -37,6 +38,12 @@ method simple;
 simpleCoeffs { n (4 1 1); delta 0.001; }
 """
 HPCC = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """These programs compute for some seconds."""
+    monkeypatch.setattr(several_hosts, "PATIENCE", 300)
 
 
 def lammps(folder):

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,13 @@ def pytest_configure(config: pytest.Config) -> None:
     words = config.option.markexpr or config.option.keyword or config.args_source.name == "ARGS"
     if not words and not os.environ.get("CI") and os.environ.get("HOPBYTES_TESTS") != "all":
         os.environ[QUICK] = "yes"
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Start one process more than there are cores, unless a number is given: tests also wait for programs."""
+    number = yield
+    return number + ("PYTEST_XDIST_AUTO_NUM_WORKERS" not in os.environ)
 
 
 class _FirstFailure:
@@ -101,11 +108,12 @@ def pytest_report_header() -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long in the quick tests; skip `shared` where there are no samples."""
+    """Leave out what takes long in the quick tests, else begin with it; skip `shared` without samples."""
     if QUICK in os.environ:
         long = {item for item in items if any(map(item.get_closest_marker, ("slow", "launcher")))}
         config.hook.pytest_deselected(items=list(long))
         items[:] = [item for item in items if item not in long]
+    items.sort(key=lambda item: not item.get_closest_marker("slow"))
     passed = Path(os.environ.get(PASSED, os.devnull))
     if passed.is_file():
         before = set(passed.read_text().splitlines())

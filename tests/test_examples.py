@@ -178,6 +178,5 @@ def test_the_recipes_for_a_clustering_and_an_initial_partition_compile_and_run(t
           return block.size() == 2 && block[0] / 2 == 0 && block[1] / 2 == 0 ? 7 : 0;
         }}
         """
-    coarsening = ("coarsen.cpp", "contraction.cpp", "parallel_contraction.cpp")
-    needed = (*(f"coarsening/{source}" for source in coarsening), "initial/initial_blocks.cpp")
+    needed = ("coarsening/coarsen.cpp", "coarsening/contraction.cpp", "initial/initial_blocks.cpp")
     assert exit_code(tmp_path, core, needed, main) == 7

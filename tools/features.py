@@ -53,6 +53,9 @@ OPTION_NOW = {
     "--adapters": "hopbytes map PATTERN --on ib:FOLDER:adapters=NAMES",
     "--node-name-map": "hopbytes map PATTERN --on ib:FOLDER:names=FILE",
     "--road": "hopbytes map --distributed GRAPH --on MACHINE --strategy NAME",
+    "--oversubscription": "hopbytes simulate PATTERN --on 'leaf:2:over=4 node:4:bw=1e9:lat=1e-6 core:4'",
+    "--max-bytes": "HOPBYTES_MAX_BYTES=N hopbytes map PATTERN --on MACHINE",
+    "--cutter": "mpirun -n P python -m hopbytes_laboratory.ptscotch map --distributed GRAPH --on MACHINE",
     "--baseline": "python -m hopbytes_laboratory.compare_runs RESULTS --baseline TOOL",
 }
 #: Options that left verbs, and what is typed instead.

@@ -31,9 +31,9 @@ BEGIN, END = "<!-- layers: python tools/rooms.py --write -->\n", "<!-- end of la
 #: What each room is for, in the words that ARCHITECTURE.md uses.
 PURPOSE = {
     "cli": "commands", "mpi": "inside a running MPI program", "record": "what a program sends",
-    "launch": "start, verify, measure a launch", "show": "texts, pictures, reports",
+    "launch": "nodes of a job; start, verify, measure a launch", "show": "texts, pictures, reports",
     "solve": "map_tasks, map_stream, Remapper", "algorithms": "mappers and refiners",
-    "simulation": "predicted times", "discover": "nodes of a job, their speeds",
+    "simulation": "predicted times",
     "cost": "objectives and metrics", "formats": "files, read and written",
     "machines": "kinds, networks, nodes, slots", "fabrics": "output of network tools",
     "patterns": "generated patterns", "engine": "compiled searches", "model": "graph, allocation, mapping",

@@ -31,7 +31,7 @@ from bench.papers import quick as paper_report
 from bench.rivals import scotch_gmap
 from bench.rivals.needed import missing
 from hopbytes.algorithms.base import Effort, mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.cost.objectives.on_links import four_terms
 from hopbytes.solve.feasible import enforce_bounds

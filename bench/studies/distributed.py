@@ -125,8 +125,10 @@ def together(folder: str, ranks: int, way: str, machine: str) -> dict[str, Any]:
     A way is a strategy, and after a blank what makes the first cuts, unless that is our own coarsening.
     """
     strategy, _, cutter = way.partition(" ")
-    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map", "--distributed", "g.parhip", "--on", machine]
-    words += ["--strategy", strategy, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
+    program = PROGRAM if not cutter else [sys.executable, "-m", "hopbytes_laboratory.ptscotch"]
+    words = [*LAUNCHER, "-n", str(ranks), *program, *(["both"] if cutter == "both" else [])]
+    words += ["map", "--distributed", "g.parhip", "--on", machine, "--strategy", strategy]
+    words += ["-o", "m.npy", "--force", "--json"]
     record, seconds, peak = run(words, folder)
     judge = ["eval", "--distributed", "g.parhip", "m.npy", "--on", machine, "--json"]
     again = [*LAUNCHER, "-n", "2", *PROGRAM, *judge]

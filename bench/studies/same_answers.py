@@ -24,7 +24,7 @@ from typing import Any
 import hopbytes as hb
 import hopbytes_laboratory
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
 from hopbytes.solve.presets import presets

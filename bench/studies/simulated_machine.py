@@ -49,7 +49,7 @@ def write_platform(folder: Path) -> list[str]:
 def main() -> None:
     """Print measured values beside true ones."""
     import hopbytes as hb
-    from hopbytes.discover.measure import measure
+    from hopbytes.launch.measure import measure
 
     need("smpirun")
     with tempfile.TemporaryDirectory() as folder:

@@ -27,8 +27,7 @@ import numpy as np
 import hopbytes as hb
 import hopbytes_laboratory
 from hopbytes.cost.metrics.parallelism import parallelism
-from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.comm_cost import CommCost, objectives
 from hopbytes.machines.gpu_domains import gpu_domains
 from hopbytes.patterns.ml import rank_orders, training_of
 

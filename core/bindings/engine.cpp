@@ -1,6 +1,5 @@
 // Binds the multilevel partitioner and deep multisection.
 #include "partition/deep_multisection.hpp"
-#include "partition/exact_placement.hpp"
 #include "partition/groups.hpp"
 #include "partition/vcycles.hpp"
 #include "search_arguments.hpp"

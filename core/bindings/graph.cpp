@@ -1,8 +1,6 @@
-// Binds csr_build.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp and weights_uneven of graph/, group.hpp and
-// best_swap.hpp.
+// Binds csr_build.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp and weights_uneven of graph/, and group.hpp.
 #include <nanobind/stl/pair.h>
 
-#include "assignment/best_swap.hpp"
 #include "graph/cost.hpp"
 #include "graph/csr_checks.hpp"
 #include "graph/group_sums.hpp"
@@ -59,12 +57,5 @@ void bind_graph(nb::module_& m) {
                std::ssize(group) == graph.n() && arity > 0 && (arity >= graph.n() || graph.n() % arity == 0),
                "groups");
            return static_cast<int>(group_objects(graph, arity, list_up_to, credit, group, team));
-         });
-  define(m, "best_swap",
-         [](const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe, int64_t most, Control control) {
-           expect_graph(graph);
-           expect_placement(pe, graph.n(), k);
-           expect(std::ssize(table) == k * k, "distances");
-           return BestSwap(graph, table, k, pe, control).run(most);
          });
 }

@@ -2,7 +2,7 @@
 // two steps by which road-like graphs are coarsened.
 #include "graph/unit_weight.hpp"
 #include "partition/coarsening/natural_cuts.hpp"
-#include "partition/coarsening/parallel_contraction.hpp"
+#include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
 #include "partition/coarsening/tree_parts.hpp"
 #include "partition/refinement/synchronous_moves.hpp"
@@ -76,7 +76,7 @@ void bind_parallel(nb::module_& m) {
            on_level(arrays, team, [&]<class W>(const Graph<W>& graph) {
              control.record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
              const auto contract = [&](auto weights) {
-               contract_in_parallel(graph, map, count, team, CoarseArrays{indptr, targets, weights, loads});
+               contract_to(graph, map, count, team, CoarseArrays{indptr, targets, weights, loads});
              };
              if (std::is_same_v<W, int32_t> || !narrow.empty()) contract(narrow);
              else if constexpr (!std::is_same_v<W, int32_t>) contract(wide);

@@ -5,6 +5,7 @@
 #include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
 #include "graph/linear_cost.hpp"
+#include "util/sparse_sums.hpp"
 
 namespace hopbytes {
 
@@ -46,29 +47,22 @@ class TaskLists {
 // The PEs that hold the neighbours of a task, the heaviest first, and what a move costs with them.
 class NearPes {
  public:
-  NearPes(const Csr& graph, In<int32_t> pe, int64_t k) : g_(graph), pe_(pe), at_(k, 0) {}
+  NearPes(const Csr& graph, In<int32_t> pe) : g_(graph), pe_(pe) {}
 
   // Collects the weight from u to every PE that holds a neighbour, the heaviest first (then by number).
   void collect(int64_t u) {
-    near_.clear();
-    for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) {
-      const int32_t q = pe_[g_.target[e]];
-      if (at_[q] == 0) {
-        near_.push_back({q, 0});
-        at_[q] = static_cast<int32_t>(near_.size());
-      }
-      near_[at_[q] - 1].second += g_.w(e);
-    }
-    for (const auto& [q, w] : near_) at_[q] = 0;
+    sums_.start(g_.indptr[u + 1] - g_.indptr[u]);
+    for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) sums_.add(pe_[g_.target[e]], g_.w(e));
+    near_ = sums_.entries();
     const size_t kept = std::min(near_.size(), kTried + 1);
     std::partial_sort(near_.begin(), near_.begin() + kept, near_.end(), [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second > b.second : a.first < b.first;
+      return a.sum != b.sum ? a.sum > b.sum : a.key < b.key;
     });
   }
 
   // Only the first of them are worth a try as the new PE of the task.
   size_t tried() const { return std::min(near_.size(), kTried); }
-  int32_t pe(size_t i) const { return near_[i].first; }
+  int32_t pe(size_t i) const { return near_[i].key; }
 
   // Returns the change of the cost of the task's edges if it moves.
   int64_t change(const AnyDistance& distance, int32_t from, int32_t to) const {
@@ -82,8 +76,8 @@ class NearPes {
 
   const Csr g_;
   In<int32_t> pe_;
-  std::vector<int32_t> at_;  // one more than the index of a PE in near_, 0 if it is not there
-  std::vector<std::pair<int32_t, int64_t>> near_;
+  SparseSums sums_;
+  std::vector<SparseSums::Entry> near_;
 };
 
 // Room per PE with a tree of maxima: finds the first PE of a range that has room for w, in O(log k).

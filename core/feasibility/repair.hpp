@@ -28,7 +28,7 @@ class Repair {
         room_(room_per_pe(capacity)),
         tasks_(load, pe, k_),
         evaluated_at_(g_.n(), -1),
-        near_(graph, pe, k_) {}
+        near_(graph, pe) {}
 
   // Every overloaded PE passes tasks on while a PE has room; then it exchanges tasks for lighter ones.
   RepairResult enforce_capacities() {

@@ -22,13 +22,10 @@ struct MachineLevel {
   int64_t groups() const { return std::ssize(first_child) - 1; }
   int64_t children() const { return std::ssize(share); }
 
-  // Returns the maximum load of each child of groups that have these loads. Every later division and every PE
-  // can then keep its own bound: what the PEs of a group can hold beyond its load is shared evenly, as a
-  // factor, among the levels that are left (Schulz, Woydt 2025, "SharedMap"). No bound is below a fair share.
-  std::vector<int64_t> max_loads(std::span<const int64_t> group_loads) const {
-    return max_loads(group_loads, leaf_bound);
-  }
-  // The same if the PEs of the children can hold these sums.
+  // Returns the maximum load of each child of groups that have these loads, if the PEs of the children can
+  // hold the sums `leaf_bound`. Every later division and every PE can then keep its own bound: what the PEs
+  // of a group can hold beyond its load is shared evenly, as a factor, among the levels that are left
+  // (Schulz, Woydt 2025, "SharedMap"). No bound is below a fair share.
   std::vector<int64_t> max_loads(std::span<const int64_t> group_loads, In<int64_t> leaf_bound) const;
 };
 

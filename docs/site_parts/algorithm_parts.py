@@ -11,7 +11,7 @@ import numpy as np
 
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.show.back_ends import svg
 from hopbytes.show.bars import load_panel
 from hopbytes.show.marks import GREY, Panel, Raster, Rectangle, Words, beside, framed, width_of

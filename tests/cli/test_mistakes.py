@@ -68,7 +68,6 @@ MISTAKES = [
     (1, "map LJ --on two.csv", "two.csv", "does not hold a machine"),
     (1, "eval LJ junk.csv ON", "junk.csv", "--mapping-format"),
     (1, "map LJ ON -o junk.csv --format plain", "--force"),
-    (1, "map LJ ON --max-bytes 100", "100", "--max-bytes"),
     (1, "map LJ ON --format openmpi", "-"),
     (1, "eval LJ two.txt ON", "two.txt", "64"),
     (1, "eval two.csv far.txt ON", "far.txt:2", "64"),
@@ -205,6 +204,18 @@ def test_a_mistake_is_refused_in_one_line_and_leaves_no_file(folder, monkeypatch
     for word in words:
         assert word in stderr
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(("value", "code"), [("100", 1), ("1G", 2), ("0", 2)])
+def test_the_largest_input_is_a_variable(monkeypatch, capfd, value, code):
+    monkeypatch.setenv("HOPBYTES_MAX_BYTES", value)
+    monkeypatch.setattr(sys, "argv", ["hopbytes", "map", LJ, *ON])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    stderr = capfd.readouterr().err
+    assert stop.value.code == code
+    assert value in stderr
+    assert "HOPBYTES_MAX_BYTES" in stderr
 
 
 def test_the_installed_program_says_the_same(hopbytes):

@@ -13,7 +13,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import Effort, mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.engine.control import WorkMeter, metered_by
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.formulate import formulate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -31,6 +32,7 @@ SPECS = {
     "dragonfly": [
         "dragonfly:5x2x2:global=2 / core:2", "dragonfly:4x3x1:links=palmtree:global=2:route=spread",
         "dragonfly:4x2x2:route=valiant:bw=4x2x3", "dragonfly:1x3x2", "dragonfly:2x1x1",
+        "dragonfly:2x2x1:route=valiant", "dragonfly:3x2x2:bw=7x5x3",
     ],
     "dragonfly_plus": [
         "dragonfly+:3x2x2 / core:2", "dragonfly+:4x2x1:spines=3:global=2:links=palmtree:bw=4x2x3",
@@ -150,6 +152,104 @@ def test_names_of_links_are_distinct(spec):
     network = parse_machine(spec).network()
     names = [network.name_link(int(link)) for link in np.flatnonzero(network.capacity)]
     assert len(set(names)) == len(names)
+
+
+#: Which of the capacities of ``bw=`` a link has, by its name.
+SORTS = {
+    "torus": ((r"\(x", 0), (r"\(y", 1)), "hyperx": ((r"\bn", 0), ("", 1)),
+    "dragonfly": ((r"\bn", 0), ("global", 2), ("", 1)), "dragonfly+": ((r"\bn", 0), ("s.*s", 2), ("", 1)),
+    "fattree": ((r"\bn", 0), (r"\bleaf", 1), ("", 2)), "rails": (("nvswitch", 0), ("spine", 2), ("", 1)),
+}  # fmt: skip
+SORTS["mesh"] = SORTS["torus"]
+
+
+@pytest.mark.parametrize("spec", [spec for spec in NETWORKS if not spec.startswith("simgrid:")])
+def test_names_wiring_places_and_capacities_agree(spec):
+    """Names of links are ``near -> far`` with something in brackets or behind ``#``."""
+    network = parse_machine(spec).network()
+    wiring, called, homes = network.wiring(), {}, {}
+    kind, widths = spec.partition(":")[0], re.search(r"bw=([0-9x]+)", spec)
+    for link in np.flatnonzero(network.capacity).tolist():
+        name = network.name_link(link)
+        ends = re.split(r" \(| #", name)[0].split(" -> ")
+        for vertex, end in zip((int(wiring.tail[link]), int(wiring.head[link])), ends, strict=True):
+            assert called.setdefault(vertex, end) == end
+        homes.setdefault(ends[0], ends[1])
+        if widths:
+            number = next(number for pattern, number in SORTS[kind] if re.search(pattern, name))
+            assert network.capacity[link] == int(widths[1].split("x")[number]), name
+    assert len(set(called.values())) == len(called) <= wiring.vertices
+    a, b = (side.reshape(-1) for side in np.meshgrid(*[np.arange(network.n_endpoints)] * 2))
+    routes = network.routes(a, b)
+    for flow in range(len(a)) if routes.numerators is None else ():
+        links = routes.links[routes.indptr[flow] : routes.indptr[flow + 1]]
+        stations = [wiring.at[a[flow]], *wiring.head[links]]
+        assert stations[:-1] == wiring.tail[links].tolist()
+        assert stations[-1] == wiring.at[b[flow]] or not len(links)
+    if network.geometry is None or len(called) < 2:
+        return
+    geometry = network.geometry()
+    assert geometry.places.shape == (len(geometry.names), network.n_endpoints)
+    for endpoint in range(network.n_endpoints):
+        router = called[int(wiring.at[endpoint])]
+        numbers = re.findall("[0-9]+", router if router.startswith("r") else homes[router])
+        sizes = geometry.places.max(axis=1) + 1
+        if kind == "fattree" and len(sizes) > 1:
+            numbers = [int(numbers[0]) // sizes[1], int(numbers[0]) % sizes[1]]
+        assert list(map(int, numbers)) == geometry.places[:, endpoint].tolist()
+
+
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_facts_about_networks_are_their_definitions(spec):
+    network = parse_machine(spec).network()
+    everyone = np.arange(network.n_endpoints)
+    hops = network.hops(everyone[:, None], everyone[None, :])
+    apart = hops[(hops >= 0) & ~np.eye(len(hops), dtype=bool)]
+    there = network.capacity[network.capacity > 0].tolist()
+    facts = network.describe()
+    assert facts["capacities"] == {str(width): there.count(width) for width in sorted(set(there))}
+    assert (facts["endpoints"], facts["links"]) == (len(everyone), len(there))
+    assert (facts["diameter"], facts["sources_looked_at"]) == (max(apart, default=0), len(everyone))
+    assert facts["mean_distance"] == (sum(apart.tolist()) / len(apart) if len(apart) else 0)
+    assert (facts["unrouted_pairs"], facts["capacity_unit"]) == (np.count_nonzero(hops < 0), network.unit)
+    assert facts["several_paths"] == (network.routes([0], [0]).numerators is not None)
+    classes = network.capacity_classes()
+    assert list(classes.values) == sorted(set(there))
+    for number, width in enumerate(classes.values if classes.links is not None else ()):
+        own = classes.links[classes.start[number] : classes.start[number + 1]]
+        assert own.tolist() == np.flatnonzero(network.capacity == width).tolist()
+    prices, unit = network.prices()
+    assert prices is None or {unit} == set((prices * network.capacity)[network.capacity > 0].tolist())
+
+
+@pytest.mark.parametrize(("spec", "levels"), [
+    ("torus:3x2@2 / core:2", "node 2 core 1"), ("hyperx:3x2@2", "node 4"), ("mesh:3:nodes=2", "node 1"),
+    ("dragonfly:3x2x2@2 / core:2", "group 10 router 6 node 4 core 1"),
+    ("dragonfly:2x1x1", "group 5 router 3 node 2"),
+    ("dragonfly+:3x2x2@2 / core:2", "group 10 leaf 8 node 4 core 1"),
+    ("fattree:2x3x2@2 / l3:2@2 core:2", "switch2 12 leaf 8 node 4 l3 2 core 1"), ("fattree:3@5", "node 10"),
+    ("torus:3 / l3:2 core:2", "node 100 l3 10 core 1"), ("fattree:2x2 / core:2", "leaf 40 node 20 core 1"),
+])  # fmt: skip
+def test_levels_of_networks_and_their_usual_distances(spec, levels):
+    machine = parse_machine(spec)
+    assert " ".join(f"{level.name} {level.distance}" for level in machine.levels) == levels
+
+
+@pytest.mark.parametrize("spec", [
+    spec for spec in ALL
+    if spec.startswith(("dragonfly", "fattree", "rails", "slurm")) and spec != "fattree:1x1"
+])  # fmt: skip
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_hierarchies_are_cut_at_the_outermost_level_in_which_cores_differ(spec, data):
+    machine = parse_machine(spec)
+    chosen = data.draw(st.sets(st.integers(0, machine.n_cores - 1), min_size=2))
+    cores = np.array(sorted(chosen), np.int64)
+    level = next(n for n in range(len(machine.levels)) if len(set(machine.ancestors(n)[cores].tolist())) > 1)
+    same = [n for n, tier in enumerate(machine.levels) if tier.distance == machine.levels[level].distance]
+    unit = machine.ancestors(max(same))[cores]
+    expected = [cores[unit == number].tolist() for number in sorted(set(unit.tolist()))]
+    assert [part.tolist() for part in machine.split(cores)] == expected
 
 
 # Distances of rails are not hops: tests/machines/kinds/test_rails.py has their definition.

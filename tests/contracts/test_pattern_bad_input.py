@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -176,6 +178,86 @@ def test_a_symmetric_claim_is_checked(tmp_path):
         write(lying, tmp_path / name)
         with pytest.raises(FormatError, match="marked as undirected, but"):
             read(tmp_path / name)
+
+
+#: Arrays of archives: rows by the names of hopbytes, and SciPy's matrices. None leaves an array out.
+ROWS = {"indptr": [0, 1, 2], "targets": [1, 0], "volumes": [5, 7], "messages": [1, 2], "loads": [3, 4]}
+CSR = {"format": b"csr", "shape": [2, 2], "indptr": [0, 1, 2], "indices": [1, 0], "data": [5, 7]}
+COO = {"format": b"coo", "shape": [2, 2], "row": [1, 0], "col": [0, 1], "data": [7, 5]}
+
+
+@pytest.mark.parametrize(("arrays", "change", "words"), [
+    (ROWS, {"indptr": None}, "indptr missing"), (ROWS, {"indptr": np.empty(0, int)}, "indptr missing"),
+    (ROWS, {"targets": [1.0, 0.0]}, "targets 1-d integers"),
+    (ROWS, {"targets": [-1, 0]}, "targets -1 to 0"),
+    (ROWS, {"targets": [2**31, 0]}, "targets 2147483648"), (ROWS, {"volumes": [[5, 7]]}, "volumes 1-d"),
+    (ROWS, {"loads": [-3, 4]}, "loads -3"),
+    (ROWS, {"targets": [2, 0]}, "0..1"), (ROWS, {"indptr": [0, 1, 3]}, "3"),
+    (CSR, {"shape": [2, 3]}, "[2, 3] square"), (CSR, {"shape": [2]}, "[2] square"),
+    (CSR, {"shape": [2.0, 2.0]}, "square"),
+    (CSR, {"data": None}, "data missing csr"), (CSR, {"indices": [[1, 0]]}, "indices missing"),
+    (CSR, {"indptr": [0, 1]}, "indptr ascending"), (CSR, {"indptr": [0, 2, 1]}, "indptr ascending"),
+    (CSR, {"indptr": [0, 1, 1]}, "indptr ascending"), (COO, {"row": None}, "row missing coo"),
+    (CSR, {"format": None}, ""),
+    (CSR, {"format": None, "indices": None}, "archive holds data, indptr, shape"),
+    (CSR, {"shape": [2**25, 2**25]}, "33554432 16777216"),
+])  # fmt: skip
+def test_arrays_that_do_not_fit_each_other(tmp_path, arrays, change, words):
+    save(tmp_path / "a.npz", arrays | change)
+    if words:
+        with pytest.raises((FormatError, ScaleError)) as caught:
+            read(tmp_path / "a.npz")
+        assert all(word in str(caught.value) for word in words.split()), caught.value
+    else:
+        assert read(tmp_path / "a.npz").volumes.tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("change", [
+    {}, {"data": np.array([5, 7], ">i2")}, {"data": np.array([5, 7], np.uint8)}, {"data": [5.0, 7.0]},
+    {"format": np.array("csr")}, {"format": b"csc", "data": [7, 5]}, {**COO, "indptr": None, "indices": None},
+])  # fmt: skip
+def test_layouts_of_scipy(tmp_path, change):
+    save(tmp_path / "a.npz", CSR | change)
+    graph = read(tmp_path / "a.npz")
+    assert (graph.indptr.tolist(), graph.targets.tolist()) == ([0, 1, 2], [1, 0])
+    assert graph.volumes.tolist() == [5, 7]
+
+
+def save(path, arrays):
+    np.savez(path, **{name: value for name, value in arrays.items() if value is not None})
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"scale": 0}, "scale 0"), ({"scale": 10**9}, ""), ({"scale": 10**9 + 1}, "scale 1000000001"),
+    ({"scale": "1"}, "'scale'"), ({"undirected": 1}, "'undirected'"), ({"meta": []}, "'meta'"),
+    ({"format": "x"}, "another format"), ({"version": 2}, "2 1"), ({}, ""),
+])  # fmt: skip
+def test_headers_of_native_archives(tmp_path, change, words):
+    path = tmp_path / "a.pattern"
+    one = CommGraph.from_edges([0], [1], [3], n=2)
+    write(dataclasses.replace(one, phases=(one,)), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    header = json.loads(members["header.json"])
+    npz(path, **{**members, "header.json": json.dumps(header | change).encode()})
+    if words:
+        with pytest.raises((FormatError, UnsupportedError)) as caught:
+            read(path)
+        assert all(word in str(caught.value) for word in words.split()), caught.value
+    else:
+        found = read(path)
+        assert (found.scale, len(found.phases)) == (change.get("scale", 1), 1)
+        assert found.phases[0].volumes.tolist() == [3]
+    inner = npz(tmp_path / "b.pattern", **(members | {"indptr.npy": npy([0, 1, 1, 1])})).read_bytes()
+    npz(path, **(members | {"phase0.pattern": inner}))
+    with pytest.raises(FormatError, match=mentions("phase 0", "3", "2")):
+        read(path)
+
+
+def npy(values):
+    stream = io.BytesIO()
+    np.save(stream, np.array(values))
+    return stream.getvalue()
 
 
 # ---------------------------------------------------------------- fuzzing

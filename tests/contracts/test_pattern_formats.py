@@ -172,6 +172,7 @@ def test_metis_isolated_vertices_and_huge_weights(tmp_path):
 
 def test_metis_says_what_it_ignores(tmp_path):
     assert text(tmp_path, "2 1 100\n4 2\n4 1\n").meta["notices"] == ["vertex sizes are ignored"]
+    assert text(tmp_path, "2 1 10\n4 2\n4 1\n").meta["notices"] == []
     assert "only the first" in text(tmp_path, "2 1 10 3\n4 0 0 2\n4 0 0 1\n").meta["notices"][0]
 
 

@@ -10,14 +10,17 @@ import pytest
 import hopbytes as hb
 from helpers.fabric_text import FabricText, two_level_fabric
 from helpers.strategies import random_graph
+from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build
 
 #: Work enough to see something, little enough for a test.
-OPTIONS = {"congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1"}
+OPTIONS = {
+    "congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1", "tabu": "tabu:work=1",
+}
 SPEEDS = ("4xSDR", "4xFDR", "4xEDR", "4xNDR")
 
 
@@ -63,7 +66,7 @@ def promises(kind):
 @pytest.mark.parametrize("name", list(refiners))
 def test_no_refiner_raises_what_it_promises_to_keep(name, tmp_path):
     refiner, kind, better = build(refiners, OPTIONS.get(name, name)), refiners[name], 0
-    for seed in range(24):
+    for seed in range(most(24, 12)):
         problem, pe, bounds = random_case(seed, tmp_path)
         after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
         assert len(np.unique(after)) == problem.graph.n

@@ -10,7 +10,7 @@ from helpers.errors import mentions
 from helpers.strategies import random_graph
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import group_sums
 from hopbytes.solve.feasible import enforce_bounds

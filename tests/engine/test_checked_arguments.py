@@ -112,7 +112,6 @@ CALLS = {
         [8],
     ),
     "repair": ((GRAPH, PE, CAPS, False, NEAR, control(), COSTS), [(0, 1), 1, (6, 1)]),
-    "best_swap": ((PATH, NEAR.table, 2, PE, 1, control()), [(0, 1), 3]),
     "group_objects": ((PATH, 2, 99, 1, np.zeros(4, np.int32), 1), [(0, 0), (0, 1)]),
     "comm_cost_table": ((PATH, PE, NEAR.table, 1), [(0, 0), (0, 1), 1]),
     "block_weights": ((PATH, PE, 2, 1, np.zeros(4, np.int64), np.zeros(4, np.uint8)), [(0, 1), 1]),

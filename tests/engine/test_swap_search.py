@@ -96,7 +96,7 @@ def test_the_claimed_change_is_the_true_one(kind):
 
 
 # Tasks, PEs, edges per task: rows of weights with an entry per unit, several tasks per PE, and hash tables.
-DEGREES = [(60, 60, 20), (240, 16, 20), (2048, 2048, 15)]
+DEGREES = [(60, 60, 20), (240, 16, 20), (1024, 1024, 15)]
 
 
 @pytest.mark.parametrize(("n", "k", "per_task"), DEGREES)
@@ -116,8 +116,12 @@ def test_changes_from_weights_by_unit_are_the_true_ones(n, k, per_task, heaviest
         change, after, *_ = compiled(csr, near, pe, np.full(k, n), *effort, seed=3)
         assert change == cost(after) - cost(pe) < 0
         if n == 60 and effort[0]:
-            for u, v in itertools.combinations(range(n), 2):
-                assert change_of(csr, matrix, after, u, v) >= 0
+            weight = np.zeros((n, n), np.int64)
+            weight[source, csr.targets] = csr.weights
+            apart = matrix[np.ix_(after, after)]
+            at = weight @ apart  # of a task at the place of another one
+            moved = at - at.diagonal()[:, None]
+            assert (moved + moved.T + 2 * weight * apart).min() >= 0
 
 
 def test_few_edges_of_a_partner_are_scanned():

@@ -15,7 +15,7 @@ from helpers.fabric_text import Plug, device_of, route, two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric
-from hopbytes.fabrics.ibnetdiscover import bytes_per_second, rate_of
+from hopbytes.fabrics.ibnetdiscover import bytes_per_second, rate_of, read_survey
 from hopbytes.fabrics.ibtables import read_tables
 
 SHARED = SHARED_SAMPLES / "infiniband"
@@ -191,3 +191,94 @@ def test_odd_rates():
     assert rate_of("4x ???") is None
     assert rate_of("no rate") is None
     assert bytes_per_second(3, "SDR") is None
+    assert rate_of('"4xSDR host" lid 1 1xEDR') == bytes_per_second(1, "EDR") == 3_125_000_000
+    assert (bytes_per_second(8, "HDR"), bytes_per_second(12, "XDR")) == (50_000_000_000, 300_000_000_000)
+
+
+IBSIM = """\
+Switch 8 "S-10" # "one" lid 4 lmc 0
+[1] "H-20"[1] # "n1" lid 5 4xEDR
+[2] "free"[2]
+Switch 8 "S-nohex" # "" lid 0
+[1] "Hca-like"[7]
+Hca 2 "H-20" # "n1 mlx5_0"
+[1](21) "S-10"[1] # lid 65408 lmc 7 "one" lid 4 4xEDR
+Switch 4 "free"
+[2] "S-10"[2]
+Ca 8 "Hca-like" # "n2"
+[7] "S-nohex"[1] # lid 0 lmc 0 "" lid 0
+"""
+
+
+def test_devices_as_a_file_names_them(tmp_path):
+    (tmp_path / "net").write_text(IBSIM)
+    survey = read_discovery(str(tmp_path / "net"))
+    assert {key: (d.is_switch, d.name, d.guid, d.node_guid, d.port, d.lid, d.lmc, d.line)
+            for key, d in survey.devices.items()} == {
+        "S-10": (True, "one", 16, 16, 0, 4, 0, 1), "S-nohex": (True, "S-nohex", 0, 0, 0, 0, 0, 4),
+        "H-20[1]": (False, "n1 mlx5_0", 0x21, 0x20, 1, 65408, 7, 7), "free": (True, "free", 0, 0, 0, 0, 0, 8),
+        "Hca-like[7]": (False, "n2", 0, 0, 7, 0, 0, 11),
+    }  # fmt: skip
+    assert {(e.near, e.near_port, e.far, e.far_port, e.rate) for e in survey.ends.values()} == {
+        ("S-10", 1, "H-20[1]", 1, 12_500_000_000), ("H-20[1]", 1, "S-10", 1, 12_500_000_000),
+        ("S-10", 2, "free", 2, None), ("free", 2, "S-10", 2, None),
+        ("S-nohex", 1, "Hca-like[7]", 7, None), ("Hca-like[7]", 7, "S-nohex", 1, None),
+    }  # fmt: skip
+    assert (survey.one_sided, survey.dropped) == ([], {})
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ("lid 65408 lmc 7", "lid 65409 lmc 7", "net:7 65409"), ("lid 65408 lmc 7", "lid 0 lmc 8", "net:7 lmc 8"),
+    ('Switch 4 "free"\n[2] "S-10"[2]\n', "", "net:3 'free[2]' cut"),
+    ('Switch 4 "free"', 'Switch 4 "H-20[1]"\nSwitch 4 "free"', "net:8 was an adapter"),
+    ('[2] "S-10"[2]', '[2] "S-10"[1]', "net:3 2 port 1"),
+    ('Ca 8 "Hca-like"', 'Ca 8 "H-20"', "net:10 H-20 line 6"),
+    ('[2] "free"[2]\n', '[2] "free"[2]\n[2] "free"[3]\n', "net:4 line 3"),
+    ('[2] "free"[2]\n', '[2] "free"[2]\n[3] "S-10"[3]\n', "net:4 itself"),
+    (IBSIM[: IBSIM.index("[1]")], "", "net:1 header"),
+    (IBSIM, "CA 5 1 0x20 4x ??? 'n1 mlx5_0'\n", "net no cable"),
+    (IBSIM, 'Switch 8 "S-10"\n[1] "S-11"[1]\nSwitch 8 "S-11"\n[1] "S-10"[1]\n', "net no adapter"),
+])  # fmt: skip
+def test_faults_of_small_networks(tmp_path, old, new, words):
+    assert old in IBSIM
+    (tmp_path / "net").write_text(text := IBSIM.replace(old, new, 1))
+    with pytest.raises(FormatError) as caught:
+        read_survey(str(tmp_path / "net"), text)
+    assert all(word in str(caught.value) for word in words.split()), caught.value
+
+
+def test_what_is_left_out_is_counted(tmp_path):
+    """Routers and aggregation nodes, each with the cables that lead to it."""
+    text = two_level_fabric()
+    text.adapters += [f"Mellanox Technologies Aggregation Node {number}" for number in (1, 2)]
+    text.adapters.append("router")
+    for number, name in enumerate(text.adapters[-3:]):
+        text.cables.append((Plug("spine1", 20 + number), Plug(name, 1), "4xHDR"))
+    for ports in (False, True):
+        folder = Path(text.write(tmp_path / str(ports), ports=ports))
+        found = (folder / "discovery.txt").read_text()
+        key = text.key("router")
+        lines = [re.sub(rf"\bCA( +\d+ +\d+ 0x{text.guid('router'):016x})", r"RT\1", line).replace(
+            f'Ca\t1 "{key}"', f'Rt\t1 "{key}"') for line in found.splitlines()]  # fmt: skip
+        (folder / "discovery.txt").write_text("\n".join(lines))
+        fabric = read_fabric(str(folder))
+        assert (len(fabric.adapters), fabric.n_links) == (8, 24)
+        assert fabric.notices == ("2 aggregation nodes left out: no host", "1 router left out: no host")
+        (folder / "discovery.txt").write_text("\n".join(lines).replace(text.adapters[-2], "n9 ib0"))
+        assert read_fabric(str(folder)).notices[0] == "1 aggregation node left out: no host"
+
+
+@pytest.mark.parametrize(("pattern", "replacement", "words"), [
+    (r"^CA +5 ", "CA 65536 ", "discovery.txt:22 65536"), (r"^CA +5 ", "CA 7 ", "discovery.txt:22 LID 7"),
+    (r"^(CA +5 +)1 ", r"\g<1>2 ", "discovery.txt:22 port 2"),
+    (r"'leaf1' - 'n1 mlx5_0'", "'leaf1'", "discovery.txt:2 peer"),
+    (r"^SW +1 +1 0x\S+ 4x HDR", "SW 1 1 here 4x HDR", "discovery.txt:2 GUID"),
+])  # fmt: skip
+def test_faults_of_the_ports_report(tmp_path, pattern, replacement, words):
+    path = Path(two_level_fabric().write(tmp_path, ports=True)) / "discovery.txt"
+    content, count = re.subn(pattern, replacement, path.read_text(), count=1, flags=re.MULTILINE)
+    assert count == 1
+    path.write_text(content)
+    with pytest.raises(FormatError) as caught:
+        read_fabric(str(tmp_path))
+    assert all(word in str(caught.value) for word in words.split()), caught.value

@@ -12,6 +12,7 @@ from helpers.errors import mentions
 from helpers.fabric_text import FabricText, Plug, device_of, route, two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.fabric import follow, read_fabric, with_shortest_routes
+from hopbytes.fabrics.ibtables import read_tables
 
 
 def test_addresses_of_one_port_take_different_ways(tmp_path):
@@ -63,6 +64,41 @@ def test_faults_of_tables_name_the_line(tmp_path, change, message):
     table.write_text(change(table.read_text()))
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_fabric(str(folder))
+
+
+@pytest.mark.parametrize(("port", "leads"), [
+    ("254", -1), ("255", -1), ("???", -1), ("---", -1), ("UNREACHABLE", -1), ("000", -1), ("002", 1),
+])  # fmt: skip
+def test_ports_of_rows(tmp_path, port, leads):
+    folder = Path(two_level_fabric().write(tmp_path))
+    table = folder / "dump_fts.txt"
+    table.write_text(table.read_text().replace("0x0005 001 ", f"0x0005 {port} "))
+    assert read_fabric(str(folder)).forward[0, 0] == leads
+    table.write_text(table.read_text().replace(f"0x0005 {port} ", "0x0005 256 "))
+    with pytest.raises(FormatError, match=mentions("dump_fts.txt:5", "256", "254")):
+        read_fabric(str(folder))
+
+
+def test_heads_of_tables(tmp_path):
+    """Switches without GUID are known by LID; multicast tables are skipped, and do not shift lines."""
+    path = tmp_path / "tables"
+    several = "Multicast mlids [0xc000-0xc3ff] of switch Lid 9 guid 0x01 (one):\n0xc000 x\n"
+    rows = "0x0001 000 : (a)\r\n0x0002 007\n0xABCD 010\t"
+    path.write_text(
+        f"# noise\n{several}Unicast lids [0x0-0xb] of switch Lid 12 (alone):\n{rows}\n3 valid lids dumped\n\n"
+        f"Unicast lids [0x0-0xb] of switch DR path slid 0; 0,1 guid 0x0002:\n{rows}"
+    )
+    one, two = read_tables(str(path))
+    assert [(t.guid, t.lid, t.line) for t in (one, two)] == [(0, 12, 4), (2, 0, 10)]
+    assert (one.name, two.name) == ("Lid 12 (alone)", "DR path slid 0; 0,1")
+    for table in (one, two):
+        assert (table.lids.tolist(), table.ports.tolist(), table.doubtful) == ([1, 2, 0xABCD], [0, 7, 10], ())
+    path.write_text(path.read_text().replace("3 valid", "2 valid"))
+    with pytest.raises(FormatError, match=mentions("tables:8", "2", "3")):
+        read_tables(str(path))
+    path.write_text("hello\n")
+    with pytest.raises(FormatError, match=mentions("tables", "Unicast")):
+        read_tables(str(path))
 
 
 def written(tmp_path, text=None):

@@ -13,7 +13,7 @@ from helpers.errors import mentions
 from helpers.machine_files import SIMGRID, put
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.simgrid import read_simgrid
+from hopbytes.fabrics.simgrid import PlatformRoutes, bytes_per_second, read_simgrid
 from hopbytes.machines.spec import parse_machine
 
 
@@ -45,6 +45,21 @@ def test_simgrid_faults(tmp_path, old, new, message):
         read_simgrid(put(tmp_path, '<platform version="4.1"><peer id="a"/></platform>'))
 
 
+@pytest.mark.parametrize(("text", "value"), [
+    ("125MBps", 125_000_000), ("1Gbps", 125_000_000), ("1.5kBps", 1500), ("7", 7), (" 2 KiBps ", 2048),
+    ("12bps", 1), (".5MiBps", 2**19), ("1e3Bps", 1000), ("2.5E-1TBps", 25 * 10**10),
+    ("8Tibps", 2**40),
+    ("1PBps", 10**15), (f"{2**53 - 1}", 2**53 - 1), (f"{2**53}", None), ("7bps", None), ("1M", None),
+    ("1MB", None), ("1mBps", None), ("MBps", None), ("-1", None), ("0.5", None), ("1s", None),
+])  # fmt: skip
+def test_bandwidths(text, value):
+    if value is not None:
+        assert bytes_per_second("file", 3, text) == value
+    else:
+        with pytest.raises(FormatError, match=mentions("file:3", repr(text))):
+            bytes_per_second("file", 3, text)
+
+
 ZONES = """<platform version="4.1"><zone id="w" routing="Full">
 <zone id="us" routing="Full"><cluster id="c" prefix="u-" radical="1-2" speed="1Gf" bw="1GBps"/></zone>
 <zone id="fr" routing="Full"><cluster id="g" prefix="f-" radical="1-2" speed="1Gf" bw="1GBps"/></zone>
@@ -67,6 +82,16 @@ ZONES = """<platform version="4.1"><zone id="w" routing="Full">
     ('<host id="h" speed="1Gf"/>', '<host_link id="g" up="l" down="l"/>', "file:1 'g'"),
     ('<host id="h" speed="1Gf"/>', '<host id="h"/><host_link id="h" up="m" down="l"/>', "file:4 'm'"),
     ('routing="Full"><cluster id="g"', 'routing="Wifi"><cluster id="g"', "file:3 'WIFI'"),
+    ('<host id="h" speed="1Gf"/>', '<host id="h" core="65537"/>', "file:4 '65537' 65536"),
+    ('<host id="h" speed="1Gf"/>', '<host id="h"/>\n<host id="h"/>', "file:5 'h' 4"),
+    ('<host id="h" speed="1Gf"/>', '<host id="us"/>', "file:4 'us' distinct"),
+    ('<host id="h" speed="1Gf"/>', '<zone id="us"/>', "file:4 zone 'us'"),
+    ('<host id="h" speed="1Gf"/>', '<host id="a b"/>\n<host id="a_b"/>', "file blanks"),
+    ('<host id="h" speed="1Gf"/>', "<host/>", "file:4 id="),
+    ('<link id="l"', '<link id="l" bandwidth="1"/><link id="l"', "file:5 'l'"),
+    ('bw="1GBps"/></zone>\n<host', 'bw="1GBps" bb_bw="x"/></zone>\n<host', "file:3 'x'"),
+    ("</zoneRoute>", '</zoneRoute><zoneRoute src="fr" dst="us" gw_src="f-g_router" gw_dst="u-c_router"/>',
+     "file:6 second 'fr' 'us'"),
 ])  # fmt: skip
 def test_references_and_what_is_not_read(tmp_path, old, new, message):
     assert old in ZONES
@@ -83,6 +108,35 @@ def test_what_has_no_effect_is_said(tmp_path):
     for word in ("cores= of <host>", "bandwidth_file= of <link>", "FATPIPE"):
         assert word in unread
     assert "2 speeds" in speeds
+    text = ZONES.replace('id="h"', 'id="a b"', 1).replace('<link id', '<host id="c  d" speed="1Gf"/><link id')
+    platform = read_simgrid(put(tmp_path, text))
+    assert platform.host_names[-2:] == ("a_b", "c__d")
+    (blanks,) = platform.notices
+    assert "names of 2 hosts" in blanks
+
+
+def test_links_of_hosts_by_hand(tmp_path):
+    """SPLITDUPLEX links have two directions; a symmetrical route back crosses them the other way round."""
+    head = '<platform version="4.1"><zone id="w" routing="Cluster">'
+    host = '<host id="h{0}" core="{1}"/><host_link id="h{0}" up="u{0}" down="d{0}"/>'
+    hosts = host.format(0, 1) + host.format(1, 2)
+    links = "".join(f'<link id="{kind}{n}" bandwidth="{n + 2}"/>' for kind in "ud" for n in (0, 1))
+    platform = read_simgrid(put(tmp_path, f'{head}{links}{hosts}<router id="r"/></zone></platform>'))
+    zone = platform.zones["w"]
+    assert (zone.up, zone.down, zone.router) == ({"h0": "u0", "h1": "u1"}, {"h0": "d0", "h1": "d1"}, "r")
+    assert (platform.cores, platform.zone_of["h0"], platform.zone_of["w"]) == ({"h0": 1, "h1": 2}, "w", "")
+    routes = PlatformRoutes(platform)
+    assert (routes.route("h0", "h1"), routes.route("h1", "h1")) == (["u0", "d1"], [])
+    text = ZONES.replace('<link id="l"', '<link id="l" sharing_policy="splitduplex"').replace(
+        '<link_ctn id="l"/>', '<link_ctn id="l" direction="Up"/><link_ctn id="k"/>').replace(
+        "<host id", '<link id="k" bandwidth="1"/><host id')  # fmt: skip
+    platform = read_simgrid(put(tmp_path, text))
+    hops = platform.zones["w"].hops
+    assert (platform.split, platform.clusters["c"].bandwidth) == ({"l"}, 10**9)
+    assert (hops["us", "fr"].links, hops["fr", "us"].links) == (("l_UP", "k"), ("k", "l_DOWN"))
+    assert (hops["fr", "us"].from_point, hops["fr", "us"].to_point) == ("f-g_router", "u-c_router")
+    one_way = text.replace("<zoneRoute", '<zoneRoute symmetrical="no"')
+    assert set(read_simgrid(put(tmp_path, one_way)).zones["w"].hops) == {("us", "fr")}
 
 
 def test_older_documents(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 from helpers.errors import mentions
 from helpers.machine_files import SCONTROL, SLURM, YAML, put
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_topology, read_slurm_yaml
+from hopbytes.fabrics import slurm
+from hopbytes.fabrics.slurm import GridOfHosts, read_records, read_slurm_topology, read_slurm_yaml
 
 
 @pytest.mark.parametrize("text", [SLURM, SCONTROL])
@@ -60,6 +61,9 @@ def test_uneven_heights_and_forests(tmp_path):
     ("BlockName=b Nodes=n2\nBlockSizes=4,6\n", "file:2 6 4"),
     ("BlockName=b Nodes=n2\nBlockSizes=4,4\n", "file:2 size 4 after 4"),
     ("BlockName=b Nodes=n2\nBlockSizes=x\n", "file:2 BlockSizes=x"),
+    ("BlockName=b Nodes=n2\nBlockSizes=0\n", "file:2 BlockSizes=0"),
+    ("BlockName=b Nodes=n2\nBlockSizes=4,2\n", "file:2 2 4"), ("Topology=x\n", "file:1 topology="),
+    ("BlockName=b Nodes=n2\nBlockSizes=4,8,24\n", "file:2 24 8 4"),
     ("# nothing\n", "SwitchName= BlockName="),
     ("SwitchName=a Nodes=n1 \\", "ends in a continued line"),
     ("SwitchName=a Nodes=\n", "no node below any switch"),
@@ -125,6 +129,44 @@ def test_an_included_file_lies_beside_the_first_and_is_not_quoted(tmp_path):
         read_slurm_topology(path)
 
 
+def test_records_and_their_lines(tmp_path, monkeypatch):
+    """Continued lines count from their first; keys are written in any case, values in quotes or not."""
+    text = 'SwitchName=a \\\n\nNodes="n 1" # no\n# x \\\nswitchname=b nodes= LinkSpeed=1\n LEVEL = 2 \\\n'
+    text += ' Topology=""'
+    path = put(tmp_path, text)
+    assert list(read_records(path)) == [
+        (path, 1, {"switchname": "a"}), (path, 3, {"nodes": "n 1"}),
+        (path, 5, {"switchname": "b", "nodes": "", "linkspeed": "1"}),
+        (path, 6, {"level": "2", "topology": ""}),
+    ]  # fmt: skip
+    monkeypatch.setattr(slurm, "LONGEST_LINE", 20)
+    assert len(list(read_records(put(tmp_path, "Nodes=n \\\nLevel=3 \\\n  # x\n")))) == 1
+    with pytest.raises(FormatError, match=mentions("file:2", "20")):
+        list(read_records(put(tmp_path, "\nNodes=n \\\nLevel=3 \\\nSwitches=\\\na\n")))
+    with pytest.raises(FormatError, match=mentions("file:2", "21", "20")):
+        list(read_records(put(tmp_path, f"\n{'#' * 21}\n")))
+
+
+@pytest.mark.parametrize(("sizes", "counts", "levels"), [
+    ("", ((6,), (1,) * 6), ("block",)), ("1", ((6,), (1,) * 6), ("block",)),
+    ("1,2", ((3,), (2, 2, 2), (1,) * 6), ("block2", "block")),
+    ("2,4,16", ((3,), (2, 2, 2), (1,) * 6), ("block4", "block")),
+    ("3,12", ((2,), (4, 2), (1,) * 6), ("block12", "block")),
+    ("1,2,4", ((2,), (2, 1), (2, 2, 2), (1,) * 6), ("block4", "block2", "block")),
+])  # fmt: skip
+def test_groups_of_blocks(tmp_path, sizes, counts, levels):
+    """A size is in nodes, the first is that of a block; the last group may have fewer."""
+    text = "".join(f"BlockName=b{n} Nodes=n{n}\n" for n in range(6)) + f"BlockSizes={sizes}\n" * bool(sizes)
+    tree = read_slurm_topology(put(tmp_path, text)).leveled()
+    assert (tree.levels, tree.counts) == ((*levels, "node"), counts)
+    shown = "".join(
+        f"BlockName=b{n} BlockIndex={n} Nodes=n{n} BlockSize={sizes.partition(',')[0]}\n" for n in range(6)
+    ) + "".join(f"AggregatedBlock=x Nodes=n0 BlockSize={size}\n" for size in sizes.split(",")[:0:-1])
+    if sizes:
+        tree = read_slurm_topology(put(tmp_path, shown)).leveled()
+        assert (tree.levels, tree.counts) == ((*levels, "node"), counts)
+
+
 def test_slurm_yaml_says_the_same(tmp_path):
     path = put(tmp_path, YAML)
     assert read_slurm_yaml(path).leveled().counts == ((2,), (3, 2))
@@ -149,7 +191,16 @@ def test_slurm_yaml_says_the_same(tmp_path):
     ("- topology: a\n", "file:1"), ("a: [1\n", "file:2"), ("&x [*x]\n", "file:1"),
     ("- topology: a\n  tree: 5\n", "file:2 '5'"), ("[" * 60 + "]" * 60, "more than 50 levels"),
     ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n", "7 2"),
-    ("a: 1\na: 2\n", "file:2"),
+    ("a: 1\na: 2\n", "file:2"), ("- topology: a\n  tree: {}\n", "file:2 switches:"),
+    ("- tree: {switches: []}\n", "file:1 topology:"),
+    ("- topology: a\n  ring: {rings: [{ring: r}]}\n", "file:2 nodes"),
+    ("- topology: a\n  flat: true\n- topology: a\n  flat: true\n", "file:3 'a'"),
+    ("- topology: a\n  flat: true\n- topology: b\n  flat: true\n", "default topology=NAME a, b"),
+    ("- topology: a\n  block: {blocks: [{nodes: n}]}\n", "file:2 block:"),
+    ("- topology: a\n  block: {blocks: [{block: b, node: n}]}\n", "file:2 node"),
+    ("- topology: a\n  tree: {switches: [{nodes: n}]}\n", "file:2 switch:"), ("[]", "no topology none"),
+    ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2}, nodes: 'n[1-4]'}]}\n", "file:2 dims"),
+    ("- topology: a\n  torus3d: {toruses: [{dims: {x: 4097, y: 1, z: 1}, nodes: n}]}\n", "file:2 4096"),
 ])  # fmt: skip
 def test_yaml_faults(tmp_path, text, message):
     with pytest.raises(FormatError, match=mentions(*message.split())):
@@ -167,6 +218,17 @@ def test_flat_and_rings(tmp_path):
         read_slurm_yaml(put(tmp_path, "- topology: a\n  flat: true\n"))
     text = "- topology: a\n  ring: {rings: [{ring: r, nodes: 'n[1-5]'}]}\n"
     assert read_slurm_yaml(put(tmp_path, text)) == GridOfHosts((5,), ("n1", "n2", "n3", "n4", "n5"))
+
+
+@pytest.mark.parametrize(("body", "words"), [
+    ("ring: {rings: [{ring: r, nodes: a}, {ring: s, nodes: b}]}", "2 rings"),
+    ("ring: {rings: []}", "0 rings"),
+    ("torus3d: {toruses: [{name: t, dims: {x: 1, y: 1, z: 1}}]}", "regions"),
+    ("torus3d: {toruses: [{name: t, nodes: a}]}", "regions"),
+])  # fmt: skip
+def test_what_of_yaml_is_not_read(tmp_path, body, words):
+    with pytest.raises(UnsupportedError, match=mentions("file:2", words)):
+        read_slurm_yaml(put(tmp_path, f"- topology: a\n  {body}\n"))
 
 
 def test_of_several_defaults_the_first_counts(tmp_path):

@@ -10,7 +10,7 @@ from drawn_machines import Place, place
 
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.solve.presets import presets
 
 #: What takes long has a limit of its own.

@@ -20,11 +20,11 @@ def run_program(*arguments):
 
 
 @pytest.mark.slow
-def test_a_few_hundred_runs_without_a_finding():
-    done = run_program("--runs", "300", "--seed", "16")
+def test_some_runs_without_a_finding():
+    done = run_program("--runs", "80", "--seed", "16")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[0] == "random runs: --runs 300 --seed 16"
-    assert "300 done, 0 findings" in done.stdout.splitlines()[-1]
+    assert done.stdout.splitlines()[0] == "random runs: --runs 80 --seed 16"
+    assert "80 done, 0 findings" in done.stdout.splitlines()[-1]
 
 
 def test_a_run_that_takes_too_long_is_a_finding_that_can_be_repeated():

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import hopbytes as hb
-from hopbytes.discover.measure import measure
 from hopbytes.errors import FormatError, HopbytesError
+from hopbytes.launch.measure import measure
 from hopbytes.launch.replay import replay
 
 pytestmark = pytest.mark.launcher

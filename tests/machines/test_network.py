@@ -13,7 +13,7 @@ import pytest
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from hopbytes.cost.metrics.link_metrics import hottest_links, measure_links
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.network import prices_of
 
 NETWORKS = (

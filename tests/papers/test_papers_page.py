@@ -8,7 +8,7 @@ import pytest
 
 from helpers.paths import PROGRAM
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import IN_PAPERS, unknown_name
 from hopbytes.util.options import build
 

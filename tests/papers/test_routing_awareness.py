@@ -4,7 +4,7 @@ import numpy as np
 
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.util.options import build
 
 #: Four leaf switches of two nodes with two uplinks each; the uplink is the target's number modulo 2.

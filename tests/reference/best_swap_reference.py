@@ -1,4 +1,4 @@
-"""Reference implementation of ``assignment/best_swap.hpp``: every exchange is computed from scratch."""
+"""Reference implementation of the search of MPIPP: every exchange is computed from scratch."""
 
 from __future__ import annotations
 

@@ -128,10 +128,12 @@ class _Clusters:
         return max(ranked, default=(0.0, 0, -1))[2]
 
     def pairs(self) -> None:
-        """Join vertices that are alone and prefer the same neighbour."""
+        """Join vertices that are alone and prefer the same neighbour, and isolated ones by community."""
         prefers = [self.preferred(v) for v in range(len(self.arcs))]
         waiting: dict[int, int] = {}
-        for v, neighbour in enumerate(prefers):
+        last = sorted(range(len(self.arcs)), key=lambda v: self.community[v] if prefers[v] < 0 else -1)
+        for v in last:
+            neighbour = prefers[v]
             if self.matched[v]:
                 continue
             other = waiting.pop(neighbour, -1)
@@ -174,7 +176,7 @@ def cluster_synchronously(
 def contract(
     graph: tuple[Int64, Int32, Int64 | None], loads: Int64, cluster: Int32, count: int
 ) -> tuple[list[dict[int, int]], list[int]]:
-    """Return the weights to other clusters, in order, and the load of each (parallel_contraction.hpp)."""
+    """Return the weights to other clusters, in order, and the load of each (contraction.hpp)."""
     rows: list[dict[int, int]] = [{} for _ in range(count)]
     total = [0] * count
     number = cluster.tolist()

@@ -12,7 +12,7 @@ from helpers.fabric_text import two_level_fabric
 from helpers.placements import place
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.metrics.parallelism import parallelism
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.show.evaluation_text import evaluation_table, summary
 from hopbytes.util.quantities import number

@@ -48,7 +48,7 @@ def test_full_bisection():
     spec = "island:2@100:bw=1e9:lat=2e-6 node:2@10:bw=1e9:lat=1e-6"
     across = arcs((0, 2), (1, 3), (2, 0), (3, 1))
     assert bound(across, spec).parts["link"] == pytest.approx(1e-3)
-    thinner = bound(across, spec, oversubscription=2)
+    thinner = bound(across, spec.replace("@100", "@100:over=2"))
     assert thinner.parts["link"] == pytest.approx(2e-3)
     assert thinner.links[0][0] == "island 0 up"
 
@@ -137,8 +137,6 @@ def test_bad_arguments():
     for name, wrong in (("bytes_scale", 0), ("bytes_scale", float("nan")), ("iterations", 0)):
         with pytest.raises(FormatError, match=name):
             bound(graph, SLOW, **{name: wrong})
-    with pytest.raises(FormatError, match="oversubscription"):
-        bound(graph, SLOW, oversubscription=0.5)
 
 
 def test_a_table_has_no_links(tmp_path):

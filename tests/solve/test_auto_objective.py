@@ -7,7 +7,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import ROOT
 from hopbytes.errors import UnsupportedError
-from hopbytes.solve.objective import OBJECTIVES, TIMES, auto_objective
+from hopbytes.solve.map_tasks import OBJECTIVES, TIMES, auto_objective
 
 
 def test_the_times_are_those_of_the_study():

@@ -10,11 +10,11 @@ from helpers.fabric_text import two_level_fabric
 from helpers.machines import allocated
 from hopbytes.algorithms.base import Effort
 from hopbytes.cost.metrics.parallelism import parallelism
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.solve.consecutive_ranks import map_for
+from hopbytes.solve.map_tasks import weighs_links
 from hopbytes.solve.method import plain
-from hopbytes.solve.objective import weighs_links
 from hopbytes.solve.rails import NOISE, Judged, RailRule, _hosts_exchanged, busiest_link, worth_it
 
 #: On the first two the mapping with the lowest J needs 2.2 and 3.1 times as long as ranks in order.

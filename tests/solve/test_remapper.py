@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.paths import ROOT
+from helpers.thorough import most
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
 from hopbytes.solve.remapper import Savings
@@ -93,7 +94,7 @@ def start(draw, machine, *, undirected=True):
     return graph, where, hb.Mapping(rng.integers(0, where.k, n), where), rng
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=most(40, 15), deadline=None)
 @given(st.data())
 def test_random_batches_against_a_rebuild_from_scratch(data):
     undirected = data.draw(st.booleans())

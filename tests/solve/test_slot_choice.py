@@ -8,7 +8,7 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slots
 from hopbytes.solve.method import Method, composed, plain

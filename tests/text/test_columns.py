@@ -21,9 +21,14 @@ def test_rows_of_unequal_length_are_refused():
         table_lines([["a", "b"], ["c"]])
 
 
-def test_a_name_that_is_too_long_stands_above_its_meaning():
-    above, below = entry_lines("--a-long-name", "Its meaning.", 40, 10)
-    assert (above, below) == ("  --a-long-name", " " * 10 + "Its meaning.")
+@pytest.mark.parametrize(("name", "text", "lines"), [
+    ("--a-long-name", "Its meaning.", ["  --a-long-name", "          Its", "          meaning."]),
+    ("--seven", "It", ["  --seven", "          It"]), ("--five", "It", ["  --five  It"]),
+    ("-o", "Well-known words", ["  -o      Well-known", "          words"]), ("-o", "", ["  -o"]),
+    ("--seven", "", ["  --seven"]),
+])  # fmt: skip
+def test_a_name_that_is_too_long_stands_above_its_meaning(name, text, lines):
+    assert entry_lines(name, text, 20, 10) == lines
 
 
 @pytest.mark.parametrize(("columns", "used"), [("10", 40), ("70", 70), ("500", 100)])

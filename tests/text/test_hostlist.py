@@ -15,7 +15,8 @@ from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.text.hostlist import expand_hosts, read_hosts, read_slots
+from hopbytes.text import hostlist
+from hopbytes.text.hostlist import expand_hosts, is_table, read_hosts, read_slots
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,10 @@ FILES = {
     "brackets": ("n[1-2] slots=4\n", {"n1": 4, "n2": 4}),
     "Grid Engine": ("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q <NULL>\n", {"n1": 4, "n2": 2}),
     "hosts left out": ("n1\nn2\n^n2\n", {"n1": None}),
+    "a line for every slot beside a number": ("n1\nn1\nn2 slots=3\nn3\n", {"n1": 2, "n2": 3, "n3": 1}),
+    "a number after lines": ("n1\nn1 slots=3\nn2\n", {"n1": 4, "n2": None}),
+    "the longest number": ("n1 slots=123456789\n", {"n1": 123456789}),
+    "left out before and after": ("^n2\nn2\nn1:3\n^n3:2\n", {"n1": 3}),
     "no slot": ("n1 slots=0\nn2 slots=2\n", {"n1": 0, "n2": 2}),
     "an address": ("10.0.0.1 slots=2\n", {"10.0.0.1": 2}),
 }
@@ -132,8 +137,8 @@ def test_slots_of_a_host_file(tmp_path, what):
 
 
 def test_relative_hosts_of_open_mpi(tmp_path):
-    path = file_with(tmp_path / "hosts", "+n1 slots=2\n+n0\n")
-    assert read_slots(str(path), lambda: ("a", "b")) == (("b", "a"), (2, None))
+    path = file_with(tmp_path / "hosts", "+n1 slots=2\n+N0 slots=3\n+n2\n")
+    assert read_slots(str(path), lambda: ("a", "b", "c")) == (("b", "a", "c"), (2, 3, None))
     with pytest.raises(FormatError, match=mentions("hosts:1", "+n1", "1", "expected")):
         read_slots(str(path), lambda: ("a",))
 
@@ -144,7 +149,10 @@ def test_relative_hosts_of_open_mpi(tmp_path):
         ("n1 cores=4\n", "hosts:1 cores=4"), ("n1\nn2 slots=two\n", "hosts:2 slots=two"),
         ("n1 slots=2 cpu=3\n", "hosts:1 slots=2"), ("n1:2 slots=3\n", "hosts:1 n1:2"),
         ("n1 4\n", "hosts:1 HOST:N"), ("rank 0=n1 slot=1\n", "hosts:1 rankfile"), ("+e:2\n", "hosts:1 +e:2"),
-        ("n1 slots=-1\n", "hosts:1 slots=-1"), ("# nobody\n", "hosts a file without a host"),
+        ("n1 slots=-1\n", "hosts:1 slots=-1"), ("n1 slots=1234567890\n", "hosts:1 slots="),
+        ("n1 max_slots=x slots=2\n", "hosts:1 max_slots=x"), ("n1\nRank 0=n1\n", "hosts:2 rankfile"),
+        ("n1 slots=2 4\n", "hosts:1 slots=2 4"), ("n1:2 cpu=2\n", "hosts:1 n1:2 HOST:N"),
+        ("# nobody\n", "hosts a file without a host"),
         ("^n1\nn1\n", "hosts a file without a host"),
         ("n;1\n", "hosts:1 n;1"), ("a@b@n1\n", "hosts:1 a@b@n1"),
     ],
@@ -155,6 +163,38 @@ def test_faults_by_line(tmp_path, content, words):
         read_slots(str(path))
     assert all(word in str(caught.value) for word in words.split())
     assert "\n" not in str(caught.value)
+
+
+def test_the_most_hosts_and_the_longest_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(hostlist, "MAX_HOSTS", 4)
+    monkeypatch.setattr(hostlist, "MAX_LINE", 8)
+    for most, more in (("n[1-4]", "n[1-5]"), ("n[1,2,3-4]", "n[1,2,3-5]"), ("a,n[1-3]", "a,n[1-4]"),
+                       ("a[1-2]b[1-2]", "a[1-3]b[1-2]")):  # fmt: skip
+        assert len(expand_hosts(most)) == 4
+        with refused(FormatError, "more than 4 hosts"):
+            expand_hosts(more)
+    path = file_with(tmp_path / "hosts", "a\nb\nc\nd-long\n")
+    for read in (read_hosts, lambda name: read_slots(name)[0]):
+        path.write_text("a\nb\nc\nd-long\n")
+        assert read(str(path)) == ("a", "b", "c", "d-long")
+        for text, words in (("a\nb\nc\nd\ne\n", "5: more than 4 hosts"), ("a\nb-longer\n", "2: a line of 8")):
+            path.write_text(text)
+            with refused(FormatError, words):
+                read(str(path))
+    path.write_text("\n" * 255 + "a")
+    assert read_hosts(str(path)) == ("a",)
+    path.write_text("\n" * 256 + "a")
+    with refused(FormatError, "hosts:257: too many lines"):
+        read_hosts(str(path))
+
+
+def test_tables_of_hosts(tmp_path):
+    path = file_with(tmp_path / "hosts", "# mine\n Node ,x,y\na ,1,2\n\nb,0,0 # two\na,3,3\n")
+    assert read_hosts(str(path)) == ("a", "b")
+    assert is_table("HostName,x")
+    assert not any(map(is_table, ("node", "n1,n2", "", "x,node")))
+    path.write_text("n1\nnode,x\n")  # no head, but names
+    assert read_hosts(str(path)) == ("n1", "node", "x")
 
 
 def test_files_that_are_none(tmp_path):

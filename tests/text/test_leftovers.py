@@ -44,6 +44,21 @@ def test_links_and_other_names_stay(tmp_path):
     assert (tmp_path / name).is_symlink()
 
 
+def test_of_processes_that_are_gone_files_and_folders_are_removed(tmp_path):
+    own = name_of_process("x-", ".part")
+    gone = own.replace(f"-{os.getpid()}-", "-4194999-")
+    left, kept = [gone, gone.replace(".part", ".hosts.part")], [
+        own, f"y{gone}", f"{gone}.txt", gone.removesuffix(".part"), gone.replace(".", f".{'h' * 16}."),
+        gone.replace("-4194999-", "-9999999999-"), gone.replace("-4194999-", "-1-"),
+    ]  # fmt: skip
+    for name in (*left, *kept):
+        (tmp_path / name).write_text("")
+    os.mkdir(tmp_path / gone.replace(gone[-10:], "abcde.part"))
+    remove_left(str(tmp_path), "x-", ".part")
+    assert sorted(os.listdir(tmp_path)) == sorted(kept)
+    assert len({name_of_process("x-") for _ in range(20)}) == 20
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     path = tmp_path / "m.json"

@@ -62,6 +62,39 @@ def test_a_bomb_stops_at_the_limit(tmp_path, pack):
         content(path, max_bytes=1_000_000)
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_as_many_bytes_as_are_allowed(tmp_path, pack):
+    stored = pack(TEXT)
+    path = file_with(tmp_path / "a", stored)
+    with open_source(path, max_bytes=len(TEXT)) as source:
+        assert source.stream.read() == TEXT
+        assert source.size == (len(TEXT) if pack is bytes else None)
+    with pytest.raises(FormatError, match=mentions(str(len(TEXT) - 1))):
+        content(path, max_bytes=len(TEXT) - 1)
+
+
+def test_compressed_bytes_that_become_too_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_input, "NEVER_REFUSED", 3000)
+    for stored, made in ((10, 3000), (30, 3000), (31, 3100)):
+        open_input.check_expansion("x", stored, made, open_input.MAX_BYTES)
+        open_input.check_expansion("x", stored, made + 1, open_input.MAX_BYTES - 1)
+        with pytest.raises(FormatError, match=mentions("x", str(stored), str(made + 1), "100")):
+            open_input.check_expansion("x", stored, made + 1, open_input.MAX_BYTES)
+    path = file_with(tmp_path / "bomb", gzip.compress(b" " * 4_000_000))
+    with pytest.raises(FormatError, match=mentions("100", "`max_bytes`")):
+        content(path)
+    assert len(content(path, max_bytes=4_000_000)) == 4_000_000
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_text_in_utf16(tmp_path, encoding):
+    path = file_with(tmp_path / "a", "\ufeff0 1 5\n".encode(encoding))
+    with pytest.raises(FormatError, match=mentions("UTF-16", "UTF-8")):
+        content(path)
+    path.write_bytes("\ufeff<a/>".encode(encoding))  # XML says so itself
+    assert content(path) == path.read_bytes()
+
+
 def test_an_endless_file_stops_at_the_limit():
     with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as endless:
         with pytest.raises(FormatError, match=mentions("3000000")):
@@ -101,6 +134,21 @@ def test_folder_and_missing_and_unreadable(tmp_path):
         content(tmp_path / ("x" * 300))
 
 
+def test_names_that_are_no_text():
+    for name in (3, None, b"a"):
+        with pytest.raises(HopbytesError, match=mentions(type(name).__name__)):
+            content(name)
+
+
+def test_a_name_of_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    open_input.check_file(str(tmp_path / "absent"))
+    open_input.check_file(str(file_with(tmp_path / "a", "x")))
+    for name, kind in ((".", "a directory"), ("pipe", "a pipe or a device")):
+        with pytest.raises(FormatError, match=mentions(kind)):
+            open_input.check_file(str(tmp_path / name))
+
+
 def test_an_empty_name():
     """As of a variable of the shell that is not set."""
     with pytest.raises(FormatError, match=mentions("''", "empty", "-")):
@@ -110,7 +158,7 @@ def test_an_empty_name():
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT, mtime=0))))
     with open_source("-") as source:
-        assert source.name == "standard input"
+        assert (source.name, source.size) == ("standard input", None)
         assert source.path is None
         assert source.stream.read() == TEXT
 

@@ -1,5 +1,6 @@
 """Writers that are killed, and several writers of one file: what is there is whole, and nothing beside."""
 
+import concurrent.futures
 import contextlib
 import fcntl
 import gzip
@@ -222,3 +223,65 @@ def test_rights_follow_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert [oct((tmp_path / name).stat().st_mode & 0o777) for name in "as"] == ["0o640", "0o750"]
+
+
+def test_a_new_file_that_is_discarded_leaves_nothing(tmp_path, monkeypatch):
+    """Also where the file system wants names, and with the rights of the old file until then."""
+    target = tmp_path / "target"
+    target.write_text("old")
+    for mode, unnamed in ((0o640, True), (0o604, False)):
+        if not unnamed:
+            monkeypatch.delattr(os, "O_TMPFILE")
+        target.chmod(mode)
+        before = set(os.listdir("/proc/self/fd"))
+        part = replacing.Part(str(target), 0o755)
+        with part.stream() as stream:
+            stream.write(b"new")
+            stream.flush()
+            assert os.fstat(stream.fileno()).st_mode & 0o777 == mode | 0o100
+        assert len(os.listdir(tmp_path)) == 1 + (not unnamed or not _unnamed_files(tmp_path))
+        part.discard()
+        part.discard()
+        assert set(os.listdir("/proc/self/fd")) == before
+        assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("target", "old")]
+
+
+def test_signals_are_watched_only_where_a_process_would_die(monkeypatch):
+    def mine(number, frame):
+        raise AssertionError
+
+    monkeypatch.setattr(replacing.os, "kill", lambda *killed: dead.append(killed))
+    dead, gone = [], []
+    part = type("Part", (), {"discard": lambda self: gone.append(self)})()
+    before = signal.signal(signal.SIGHUP, mine), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with replacing.gone_if_killed([part, part]):
+            assert signal.getsignal(signal.SIGHUP) is mine
+            signal.getsignal(signal.SIGTERM)(signal.SIGTERM, None)
+            assert (gone, dead) == ([part, part], [(os.getpid(), signal.SIGTERM)])
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                assert pool.submit(_watched).result() is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGHUP) is mine
+    finally:
+        signal.signal(signal.SIGHUP, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+
+
+def _watched():
+    with replacing.gone_if_killed([]):
+        return signal.getsignal(signal.SIGTERM)
+
+
+def test_each_folder_is_locked_once_and_unlocked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(replacing, "LONGEST_WAIT", 60)
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    names = [str(tmp_path / name) for name in "bab"]
+    with replacing.alone_in([*names, str(tmp_path / "absent")]):
+        for name in "ab":
+            with folder_opened(tmp_path / name) as folder, pytest.raises(BlockingIOError):
+                fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    for name in "ab":
+        with folder_opened(tmp_path / name) as folder:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,7 +15,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
 from hopbytes.patterns.base import patterns

@@ -14,7 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.algorithms.two_level.groups import Grouped, Nodes, cut, finish, settings_of
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
 from hopbytes.engine.partition import partition_many
 from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups

@@ -16,7 +16,6 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, rand
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.control import interruptible
 from hopbytes.errors import ScaleError, UnsupportedError
-from hopbytes.kernels.base import kernel
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -25,6 +24,10 @@ from hopbytes.model.comm_graph import CommGraph
 MOST_ENTRIES = 2**27
 #: Upper limit of the sum of weight x distance, so that a sum of four such values fits into 64 bits.
 LARGEST = 2**60
+#: Tasks whose exchanges are compared with all others at once.
+ROWS = 256
+#: Up to so many tasks the weights of all pairs are in one array.
+DENSE = 4096
 
 
 @frozen
@@ -181,22 +184,79 @@ class LockedPasses:
         return int(tasks[first]), int(tasks[second]), int(masked[first, second])
 
 
+class _BestExchanges:
+    """The best exchange of every task with a task of a larger number, kept up to date under exchanges.
+
+    Sums of weight x distance may wrap around; differences of them are still exact.
+    """
+
+    def __init__(self, csr: Csr, table: Int64, pe: Int32) -> None:
+        from scipy.sparse import csr_array
+
+        n = len(pe)
+        indptr, targets, weights = csr
+        weights = np.ones(len(targets), np.int64) if weights is None else weights
+        self.pe, self._table = pe, table
+        self._arcs = csr_array((weights, targets, indptr), shape=(n, n))
+        self._weight = self._arcs.toarray() if n <= DENSE else None
+        self._cost_at = self._arcs @ table[pe]  # of every task on every PE
+        self.partner, self.gain = np.full(n, -1), np.zeros(n, np.int64)
+        for begin in range(0, n, ROWS):
+            self._look(np.arange(begin, min(n, begin + ROWS)))
+
+    def exchange(self, first: int, second: int) -> None:
+        """Exchange the PEs of two tasks; only exchanges with them and with their neighbours change."""
+        here, there = self.pe[[first, second]]
+        farther, moved = self._table[there] - self._table[here], [first, second]
+        for task, sign in ((first, 1), (second, -1)):
+            row = self._arcs[[task]]
+            self._cost_at[row.indices] += sign * np.outer(row.data, farther)
+            moved.extend(row.indices.tolist())
+        self.pe[[first, second]] = there, here
+        changed = np.zeros(len(self.pe), bool)
+        changed[moved] = True
+        again = changed | ((self.partner >= 0) & changed[self.partner])
+        rest, columns = np.flatnonzero(~again), np.flatnonzero(changed)
+        found = self._gains(rest, columns)
+        best = found.argmax(axis=1)
+        gain, partner = found[np.arange(len(rest)), best], columns[best]
+        old = self.gain[rest]
+        better = (gain > old) | ((gain > 0) & (gain == old) & (partner < self.partner[rest]))
+        self.gain[rest[better]], self.partner[rest[better]] = gain[better], partner[better]
+        self._look(np.flatnonzero(again))
+
+    def _look(self, tasks: Int64) -> None:
+        found = self._gains(tasks, np.arange(len(self.pe)))
+        self.gain[tasks] = found.max(axis=1, initial=0)
+        self.partner[tasks] = np.where(self.gain[tasks] > 0, found.argmax(axis=1), -1)
+
+    def _gains(self, some: Int64, others: Int64) -> Int64:
+        """Return the gain of each exchange of one of `some` with a larger one of `others`; else 0."""
+        a, b = some[:, None], others[None, :]
+        p, q = self.pe[a], self.pe[b]
+        cost = self._cost_at
+        between = self._arcs[some][:, others].toarray() if self._weight is None else self._weight[a, b]
+        # Both costs include the edge between the two tasks, which keeps its length.
+        gain = cost[a, p] + cost[b, q] - cost[a, q] - cost[b, p] - 2 * between * self._table[p, q]
+        return np.where((a < b) & (p != q), gain, 0)
+
+
 def best_swap(
     csr: Csr, table: Int64, pe: Int32, most: int, flag: Int32 | None = None
 ) -> tuple[Int32, int]:
     """Repeatedly exchange the PEs of the two tasks with the best gain until no exchange has a gain.
 
     The start takes O(k m + n^2), and an exchange O(n) for each task whose best partner may have changed. The
-    memory is O(n k).
+    memory is O(n k). It ends when ``flag[0]`` is set.
 
     >>> pairs = Csr(np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None)
     >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
     >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)
     (array([3, 1, 2, 0], dtype=int32), 1)
     """
-    result = pe.copy()
-    flat = np.ascontiguousarray(table, np.int64).ravel()
-    if flag is None:
-        flag = np.zeros(1, np.int32)
-    made = kernel.best_swap(csr, flat, len(table), result, most, (flag, None))
-    return result, int(made)
+    exchanges, made = _BestExchanges(csr, table, pe.copy()), 0
+    while made < most and exchanges.gain.max(initial=0) > 0 and not (flag is not None and flag[0]):
+        first = int(exchanges.gain.argmax())
+        exchanges.exchange(first, int(exchanges.partner[first]))
+        made += 1
+    return exchanges.pe, made

@@ -1,50 +1,216 @@
 #include "partition/coarsening/contraction.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
 
+#include "graph/unit_weight.hpp"
 #include "partition/coarsening/contracted_rows.hpp"
-#include "partition/coarsening/parallel_contraction.hpp"
+#include "util/bucket_order.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
 namespace {
 
-// Writes the map and the arrays of the coarse graph with one thread.
-template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clusters, Level<W>& level) {
-  const UnsetVector<int32_t>& leader = clusters.leader;
-  const int64_t count = clusters.count;
-  int32_t next = 0;
-  for (int64_t v = 0; v < g.n; ++v)
-    if (leader[v] == v) level.map[v] = next++;
-  for (int64_t v = 0; v < g.n; ++v) level.map[v] = level.map[leader[v]];
+// How many consecutive coarse vertices a thread takes at once: fewer where their vertices have many arcs. A
+// power of two, since the range of a coarse vertex is asked for often.
+class CoarseRanges {
+ public:
+  CoarseRanges(int64_t arcs, int64_t count) : count_(count) {
+    constexpr int64_t many_arcs = 1 << 16;
+    while (shift_ > 0 && arcs / std::max<int64_t>(1, count) > many_arcs >> shift_) --shift_;
+  }
+  int64_t count() const { return (count_ + (int64_t{1} << shift_) - 1) >> shift_; }
+  int64_t of(int64_t coarse) const { return coarse >> shift_; }
+  int64_t begin(int64_t range) const { return range << shift_; }
+  int64_t end(int64_t range) const { return std::min(count_, (range + 1) << shift_); }
+
+ private:
+  int64_t count_;
+  int32_t shift_ = 9;
+};
+
+int64_t ranges_of(int64_t count, int64_t per_range) { return (count + per_range - 1) / per_range; }
+
+// The vertices by range of coarse vertices, ascending within each.
+struct MembersOfRanges {
+  std::vector<int64_t> first;
+  UnsetVector<int32_t> vertex;
+
+  MembersOfRanges(std::span<const int32_t> map, const CoarseRanges& ranges, Team& team)
+      : first(ranges.count() + 1), vertex(map.size()) {
+    order_by_bucket(
+        std::ssize(map), ranges.count(), team, [&](int64_t v) { return ranges.of(map[v]); }, first,
+        [&](int64_t v, int64_t position) { vertex[position] = static_cast<int32_t>(v); });
+  }
+
+  std::span<const int32_t> of(int64_t range) const {
+    return {vertex.data() + first[range], static_cast<size_t>(first[range + 1] - first[range])};
+  }
+};
+
+// Where the rows of each range begin: it is known as soon as all earlier ranges have been contracted.
+class FirstArcs {
+ public:
+  explicit FirstArcs(int64_t ranges) : first_(ranges + 1, 0), arcs_(ranges, -1) {}
+
+  // Takes the number of arcs of a range. Returns the last range whose beginning is known; if all ranges have
+  // been contracted, their number.
+  int64_t set(int64_t range, int64_t arcs) {
+    const std::lock_guard<std::mutex> hold(lock_);
+    arcs_[range] = arcs;
+    for (; known_ < std::ssize(arcs_) && arcs_[known_] >= 0; ++known_)
+      first_[known_ + 1] = first_[known_] + arcs_[known_];
+    return known_;
+  }
+  int64_t of(int64_t range) const { return first_[range]; }
+
+ private:
+  std::mutex lock_;
+  std::vector<int64_t> first_, arcs_;
+  int64_t known_ = 0;
+};
+
+// The rows of a range of coarse vertices.
+template <class Weight> struct RowsOfRange {
+  int64_t range = 0, filled = 0;
+  Buffer<int32_t> adj;
+  Buffer<Weight> weight;
+};
+
+// Contracts ranges of coarse vertices with one of several threads.
+template <class W, class Weight> class RangeContraction {
+ public:
+  RangeContraction(const Graph<W>& g, std::span<const int32_t> map, int64_t count, const CoarseRanges& ranges,
+                   const MembersOfRanges& members, const CoarseArrays<Weight>& coarse, FirstArcs& first)
+      : g_(g),
+        map_(map),
+        ranges_(ranges),
+        of_ranges_(members),
+        coarse_(coarse),
+        first_(first),
+        sums_(count) {}
+
+  // Rows are held twice from here until all earlier ranges have been contracted, too.
+  void contract(int64_t range) {
+    const std::span<const int32_t> vertices = of_ranges_.of(range);
+    int64_t most = 0;
+    for (const int32_t v : vertices) most += g_.degree(v);
+    RowsOfRange<Weight> rows = std::exchange(spare_, {});
+    if (rows.adj.size() <= most) rows.adj = Buffer<int32_t>(most + 1), rows.weight = Buffer<Weight>(most + 1);
+    const int64_t begin = ranges_.begin(range), end = ranges_.end(range);
+    members_.sort(map_, begin, end, std::ssize(vertices), [&](int64_t i) { return vertices[i]; });
+    rows.range = range;
+    rows.filled = contract_rows(g_, map_, begin, end, members_, sums_.data(),
+                                ContractedRows<Weight>{coarse_.start.data(), coarse_.load.data(),
+                                                       rows.adj.data(), rows.weight.data()});
+    const int64_t known = first_.set(range, rows.filled);
+    waiting_.push_back(std::move(rows));
+    copy_until(known);
+  }
+
+  // Moves the rows of the ranges up to `known` to where they belong.
+  void copy_until(int64_t known) {
+    auto next = waiting_.begin();  // A thread takes ranges in ascending order.
+    for (; next != waiting_.end() && next->range <= known; ++next) {
+      copy(*next);
+      if (next->adj.size() > spare_.adj.size()) std::swap(spare_, *next);
+    }
+    waiting_.erase(waiting_.begin(), next);
+  }
+
+ private:
+  void copy(const RowsOfRange<Weight>& rows) const {
+    const int64_t offset = first_.of(rows.range);
+    for (int64_t c = ranges_.begin(rows.range); c < ranges_.end(rows.range); ++c) coarse_.start[c] += offset;
+    std::copy(rows.adj.data(), rows.adj.data() + rows.filled, coarse_.adj.data() + offset);
+    std::copy(rows.weight.data(), rows.weight.data() + rows.filled, coarse_.weight.data() + offset);
+  }
+
+  const Graph<W>& g_;
+  std::span<const int32_t> map_;
+  const CoarseRanges& ranges_;
+  const MembersOfRanges& of_ranges_;
+  const CoarseArrays<Weight>& coarse_;
+  FirstArcs& first_;
+  RowSums<Weight> sums_;
+  CoarseMembers members_;
+  std::vector<RowsOfRange<Weight>> waiting_;
+  RowsOfRange<Weight> spare_;  // whose arrays the next range takes
+};
+
+// The same with one thread, which writes rows where they belong.
+template <class W, class Weight>
+void contract_in_turn(const Graph<W>& g, std::span<const int32_t> map, int64_t count,
+                      const CoarseArrays<Weight>& coarse) {
   CoarseMembers members;
-  members.sort(level.map, 0, count, g.n, [](int64_t i) { return static_cast<int32_t>(i); });
-  Graph<W>& coarse = level.graph;
-  std::vector<std::make_unsigned_t<W>> sums(count, 0);  // like RowSums, all of which is used here
-  coarse.own_start[count] = contract_rows(g, level.map, 0, count, members, sums.data(),
-                                          ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(),
-                                                            coarse.own_adj.data(), coarse.own_weight.data()});
+  members.sort(map, 0, count, g.n, [](int64_t i) { return static_cast<int32_t>(i); });
+  std::vector<std::make_unsigned_t<Weight>> sums(count, 0);  // like RowSums, all of which is used here
+  coarse.start[count] = contract_rows(g, map, 0, count, members, sums.data(),
+                                      ContractedRows<Weight>{coarse.start.data(), coarse.load.data(),
+                                                             coarse.adj.data(), coarse.weight.data()});
 }
 
 }  // namespace
+
+// The entries of leaders are written first. The others are copied from them, and each leader's from itself.
+void number_clusters(const Clusters& clusters, Team& team, std::span<int32_t> map) {
+  const UnsetVector<int32_t>& leader = clusters.leader;
+  const auto n = static_cast<int64_t>(leader.size());
+  std::vector<int32_t> before(ranges_of(n, kVerticesPerRange) + 1, 0);
+  parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t found = 0;
+    for (int64_t v = begin; v < end; ++v) found += leader[v] == v;
+    before[begin / kVerticesPerRange + 1] = found;
+  });
+  for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t next = before[begin / kVerticesPerRange];
+    for (int64_t v = begin; v < end; ++v)
+      if (leader[v] == v) map[v] = next++;
+  });
+  parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) shared_store(map[v], shared_load(map[leader[v]]));
+  });
+}
+
+template <class W, class Weight>
+void contract_to(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
+                 const CoarseArrays<Weight>& coarse) {
+  if (team.threads() == 1) return contract_in_turn(g, map, count, coarse);
+  const CoarseRanges ranges(g.arcs(), count);
+  const MembersOfRanges members(map, ranges, team);
+  FirstArcs first(ranges.count());
+  using Worker = RangeContraction<W, Weight>;
+  std::vector<std::unique_ptr<Worker>> workers(team.threads());
+  parallel_ranges(ranges.count(), 1, team, [&](int32_t worker, int64_t range, int64_t) {
+    if (!workers[worker])
+      workers[worker] = std::make_unique<Worker>(g, map, count, ranges, members, coarse, first);
+    workers[worker]->contract(range);
+  });
+  parallel_for(std::ssize(workers), team, [&](int64_t worker) {
+    if (workers[worker]) workers[worker]->copy_until(ranges.count());
+    workers[worker].reset();
+  });
+  coarse.start[count] = first.of(ranges.count());
+}
 
 template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters, Team& team) {
   const int64_t count = clusters.count;
   Level<W> level;
   level.map.resize(g.n);
+  number_clusters(clusters, team, level.map);
   Graph<W>& coarse = level.graph;
   coarse.allocate(count, g.arcs());
-  if (team.threads() == 1) {
-    contract_in_turn(g, clusters, level);
-  } else {
-    number_clusters(clusters, team, level.map);
-    const auto size = [](int64_t entries) { return static_cast<size_t>(entries); };
-    contract_in_parallel(g, level.map, count, team,
-                         CoarseArrays<W>{{coarse.own_start.data(), size(count + 1)},
-                                         {coarse.own_adj.data(), size(g.arcs())},
-                                         {coarse.own_weight.data(), size(g.arcs())},
-                                         {coarse.own_load.data(), size(count)}});
-  }
+  const auto size = [](int64_t entries) { return static_cast<size_t>(entries); };
+  contract_to(g, level.map, count, team,
+              CoarseArrays<W>{{coarse.own_start.data(), size(count + 1)},
+                              {coarse.own_adj.data(), size(g.arcs())},
+                              {coarse.own_weight.data(), size(g.arcs())},
+                              {coarse.own_load.data(), size(count)}});
   coarse.sum_loads(team);
   coarse.uneven = g.uneven;
   if (g.linear_cost)
@@ -54,5 +220,15 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
 
 template Level<int32_t> contract(const Graph<int32_t>&, const Clusters&, Team&);
 template Level<int64_t> contract(const Graph<int64_t>&, const Clusters&, Team&);
+template void contract_to(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, Team&,
+                          const CoarseArrays<int32_t>&);
+template void contract_to(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, Team&,
+                          const CoarseArrays<int64_t>&);
+template void contract_to(const Graph<int32_t>&, std::span<const int32_t>, int64_t, Team&,
+                          const CoarseArrays<int32_t>&);
+template void contract_to(const Graph<int64_t>&, std::span<const int32_t>, int64_t, Team&,
+                          const CoarseArrays<int32_t>&);
+template void contract_to(const Graph<int64_t>&, std::span<const int32_t>, int64_t, Team&,
+                          const CoarseArrays<int64_t>&);
 
 }  // namespace hopbytes

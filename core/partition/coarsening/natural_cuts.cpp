@@ -1,7 +1,8 @@
 #include "partition/coarsening/natural_cuts.hpp"
 
-#include <limits>
 #include <numeric>
+
+#include "partition/refinement/max_flow.hpp"
 
 namespace hopbytes {
 
@@ -14,15 +15,10 @@ class NaturalCuts {
         context_(context),
         control_(control),
         work_left_(context.most_work * (g.arcs() + g.n)),
-        reverse_(g.arcs()),
-        flow_(g.arcs(), 0),
+        flow_(net_, work_left_, control),
         cut_(g.arcs(), 0),
         covered_(g.n, 0),
-        place_(g.n, -1),
-        level_(g.n, 0),
-        next_(g.n, 0) {
-    pair_arcs();
-  }
+        place_(g.n, -1) {}
 
   Clusters fragments(Rng& rng) {
     std::vector<int32_t> centres(g_.n);
@@ -41,39 +37,47 @@ class NaturalCuts {
   }
 
  private:
-  // Finds the arc back of every arc: the arcs that arrive at u are listed, then u's own rows look them up.
-  void pair_arcs() {
-    std::vector<int32_t> source(g_.arcs());
-    std::vector<int64_t> arriving(g_.arcs()), next(g_.start, g_.start + g_.n), from(g_.n);
-    for (int32_t v = 0; v < g_.n; ++v) {
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        source[e] = v;
-        arriving[next[g_.adj[e]]++] = e;
-      }
-    }
-    for (int64_t u = 0; u < g_.n; ++u) {
-      for (int64_t i = g_.start[u]; i < g_.start[u + 1]; ++i) from[source[arriving[i]]] = arriving[i];
-      for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) reverse_[e] = from[g_.adj[e]];
-    }
-  }
-
-  // Marks the edges of the minimum cut between the core around v and the outside of its region.
+  // Marks the edges of the minimum cut between the core around v and the outside of its region, of several
+  // the one that is nearest to the core.
   void cut_around(int32_t centre) {
     collect_region(centre);
     for (int64_t i = 0; i < core_; ++i) covered_[region_[i]] = 1;
     if (!whole_component_) {
-      while (work_left_ >= 0 && find_levels()) {
-        for (int64_t i = 0; i < core_; ++i)
-          while (work_left_ >= 0 && augment(region_[i])) {
-          }
-      }
-      for (const int32_t v : reached_)
-        for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
-          if (place_[g_.adj[e]] < 0 || level_[g_.adj[e]] < 0) cut_[e] = cut_[reverse_[e]] = 1;
+      build_network();
+      flow_.start();
+      flow_.augment(FlowNetwork::kInfinite);
+      for (const int32_t v : region_)
+        if (beside_core(v)) mark_cut(v);
     }
-    for (const int32_t v : region_) {
-      place_[v] = -1;
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) flow_[e] = flow_[reverse_[e]] = 0;
+    for (const int32_t v : region_) place_[v] = -1;
+  }
+
+  // The core can supply any amount. A vertex can send as much out of the region as its edges carry.
+  void build_network() {
+    net_.clear(std::ssize(region_));
+    for (int64_t i = 0; i < std::ssize(region_); ++i) {
+      const int32_t v = region_[i];
+      int64_t outside = 0;
+      net_.open(g_.load[v]);
+      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+        if (const int32_t u = g_.adj[e]; place_[u] >= 0) net_.connect(place_[u], g_.weight[e]);
+        else outside += g_.weight[e];
+      }
+      net_.supply(i < core_ ? FlowNetwork::kInfinite : -outside);
+    }
+    net_.close();
+  }
+
+  // Whether the cut leaves a vertex on the side of the core.
+  bool beside_core(int32_t v) const { return place_[v] >= 0 && flow_.side(place_[v]) == Side::kSource; }
+
+  void mark_cut(int32_t v) {
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+      const int32_t u = g_.adj[e];
+      if (beside_core(u)) continue;
+      cut_[e] = 1;
+      work_left_ -= g_.degree(u);
+      for (int64_t back = g_.start[u]; back < g_.start[u + 1]; ++back) cut_[back] |= g_.adj[back] == v;
     }
   }
 
@@ -104,65 +108,6 @@ class NaturalCuts {
       core_load += g_.load[region_[core_++]];
   }
 
-  // Levels of a breadth-first search from the core over arcs with room; returns whether it leaves the region.
-  bool find_levels() {
-    for (const int32_t v : region_) level_[v] = -1, next_[v] = g_.start[v];
-    reached_.assign(region_.begin(), region_.begin() + core_);
-    for (const int32_t v : reached_) level_[v] = 0;
-    bool leaves = false;
-    for (size_t i = 0; i < reached_.size(); ++i) {
-      const int32_t v = reached_[i];
-      work_left_ -= g_.degree(v);
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        if (flow_[e] >= g_.weight[e]) continue;
-        const int32_t u = g_.adj[e];
-        if (place_[u] < 0) {
-          leaves = true;
-        } else if (level_[u] < 0) {
-          level_[u] = level_[v] + 1;
-          reached_.push_back(u);
-        }
-      }
-    }
-    return leaves;
-  }
-
-  // Depth-first search for a path of rising levels from a vertex of the core to the outside.
-  bool augment(int32_t from) {
-    path_.clear();
-    int32_t v = from;
-    for (;;) {
-      bool advanced = false;
-      for (int64_t& e = next_[v]; e < g_.start[v + 1]; ++e) {
-        --work_left_;
-        if (flow_[e] >= g_.weight[e]) continue;
-        const int32_t u = g_.adj[e];
-        if (place_[u] < 0) {
-          path_.push_back(e);
-          push_along_path();
-          return true;
-        }
-        if (level_[u] != level_[v] + 1) continue;
-        path_.push_back(e);
-        v = u;
-        advanced = true;
-        break;
-      }
-      if (advanced) continue;
-      if (path_.empty()) return false;
-      const int64_t back = path_.back();
-      path_.pop_back();
-      v = g_.adj[reverse_[back]];
-      ++next_[v];
-    }
-  }
-
-  void push_along_path() {
-    int64_t room = std::numeric_limits<int64_t>::max();
-    for (const int64_t e : path_) room = std::min(room, g_.weight[e] - flow_[e]);
-    for (const int64_t e : path_) flow_[e] += room, flow_[reverse_[e]] -= room;
-  }
-
   Clusters components() {
     Clusters found{UnsetVector<int32_t>(g_.n, -1), 0};
     std::vector<int32_t> queue;
@@ -188,15 +133,12 @@ class NaturalCuts {
   NaturalCutContext context_;
   const Control& control_;
   int64_t work_left_;
-  std::vector<int64_t> reverse_;  // the arc back
-  std::vector<int64_t> flow_;     // along every arc; that of the arc back is its negative
-  std::vector<uint8_t> cut_;
+  FlowNetwork net_;  // of the region
+  MaxFlow flow_;
+  std::vector<uint8_t> cut_;      // of every arc
   std::vector<uint8_t> covered_;  // whether a vertex was in a core
-  std::vector<int32_t> place_;  // in the region; -1 outside
-  std::vector<int32_t> level_;  // valid inside the region; -1: not reached
-  std::vector<int64_t> next_;
-  std::vector<int32_t> region_, reached_;
-  std::vector<int64_t> path_;
+  std::vector<int32_t> place_;    // in the region; -1 outside
+  std::vector<int32_t> region_;
   int64_t core_ = 0;
   bool whole_component_ = false;
 };

@@ -1,11 +1,12 @@
 #include "partition/coarsening/synchronous_clustering.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "graph/unit_weight.hpp"
-#include "partition/coarsening/range_clustering.hpp"
+#include "partition/coarsening/growing_clusters.hpp"
 #include "util/bucket_order.hpp"
 #include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int64_t most_visits = 1024;
 // visits and arcs for which memory is asked beforehand
-constexpr int64_t ahead = ClustersInRounds::ahead, many_arcs = 32;
+constexpr int64_t ahead = GrowingClusters::ahead, many_arcs = 32;
 
 // Classes of vertices, which visit their neighbours in turn: some vertices by class, and within a class in
 // their order.
@@ -44,14 +45,14 @@ class SynchronousClustering {
         context_(context),
         team_(team),
         visits_at_once_(std::min(most_visits, vertices_per_range(g))),
-        clusters_(g, context, team),
+        clusters_(g, context.max_cluster, context.community, team),
         target_(g.n),
         wanted_(g.n),
         sums_(team.threads()) {}
 
   // `g` is the graph of the constructor.
   template <class W> Clusters run(const Graph<W>& g, const Control& control) {
-    cluster_ranges(g, context_, team_, control, clusters_);
+    join_in_ranges(g, control);
     int64_t span = most_arcs_of_range(g_, context_.local_range);
     // Visits of a range, each of a vertex of average degree.
     const auto most_of_visits = [&](int64_t visits) {
@@ -71,7 +72,9 @@ class SynchronousClustering {
     if (clusters_.found.count * 4 > g_.n * 3 && !control.should_stop()) {
       find_preferred(g);
       span += most_arcs_of_range(g_, visits_at_once_);
-      span += match_two_hop();
+      const UnsetVector<int32_t> single = alone();
+      match_two_hop(single, [&](int32_t v) { return target_[v]; }, clusters_);
+      span += std::ssize(single);  // which are looked at in turn
     }
     control.record_parallel_work(g_.arcs(), std::min(span, g_.arcs()));
     return std::move(clusters_.found);
@@ -79,6 +82,22 @@ class SynchronousClustering {
 
  private:
   static constexpr int32_t none = -1;
+
+  // Clusters the vertices of every range of consecutive numbers among themselves, as far as the share of the
+  // range in the fewest clusters permits.
+  template <class W> void join_in_ranges(const Graph<W>& g, const Control& control) {
+    const int64_t step = context_.local_range;
+    std::vector<int64_t> joined((g.n + step - 1) / step, 0);
+    parallel_ranges(g.n, step, team_, [&](int32_t, int64_t begin, int64_t end) {
+      const int64_t most = (end - begin) - ((end - begin) * context_.fewest + g.n - 1) / g.n;
+      std::vector<int32_t> order(end - begin);
+      std::iota(order.begin(), order.end(), static_cast<int32_t>(begin));
+      Rng rng(derive(context_.seed, begin));
+      rng.shuffle(order);
+      joined[begin / step] = join_in_order(g, order, begin, end, most, rng, control, clusters_);
+    });
+    for (const int64_t count : joined) clusters_.found.count -= count;
+  }
 
   // Returns the vertices that are in no cluster with others.
   UnsetVector<int32_t> alone() const {
@@ -141,7 +160,7 @@ class SynchronousClustering {
     uint64_t best_draw = 0;
     int32_t target = none;
     for (const auto& [c, weight] : sums.entries()) {
-      if (clusters_.load[c] + g.load[v] > clusters_.max_cluster || !clusters_.may_join(v, c)) continue;
+      if (!clusters_.may_join(v, c)) continue;
       const double r = rating(static_cast<double>(weight), clusters_.load[c]);
       if (r < best) continue;
       const uint64_t own = (draw ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ULL;
@@ -171,59 +190,24 @@ class SynchronousClustering {
     });
     for (const int64_t count : joined) clusters_.found.count -= count;
     for (const std::vector<int32_t>& several : refused)
-      for (const int32_t v : several) join_with_room(v, target_[v]);
+      for (const int32_t v : several) clusters_.join(v, target_[v]);
     for (const std::vector<int32_t>& several : refused)
       for (const int32_t v : several) wanted_[target_[v]] = clusters_.load[target_[v]];
-  }
-
-  void join_with_room(int32_t v, int32_t c) {
-    if (clusters_.load[c] + g_.load[v] > clusters_.max_cluster) return;
-    clusters_.found.leader[v] = c;
-    clusters_.load[c] += g_.load[v];
-    clusters_.matched[v] = clusters_.matched[c] = 1;
-    --clusters_.found.count;
   }
 
   // Writes the neighbour that each vertex that is alone rates highest.
   template <class W> void find_preferred(const Graph<W>& g) {
     parallel_ranges(g_.n, visits_at_once_, team_, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) target_[v] = clusters_.matched[v] ? none : preferred(g, v);
+      for (int64_t v = begin; v < end; ++v)
+        target_[v] = clusters_.matched[v] ? none : preferred_neighbour(g, v);
     });
-  }
-
-  // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
-  // next ones. Returns how many were alone: they are looked at in turn.
-  int64_t match_two_hop() {
-    const UnsetVector<int32_t> single = alone();
-    std::vector<int32_t> waiting(g_.n + 1, none);
-    for (const int32_t v : single) {
-      int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
-      if (other != none && g_.load[other] + g_.load[v] <= clusters_.max_cluster &&
-          clusters_.may_join(v, other)) {
-        join_with_room(v, other);
-        other = none;
-      } else {
-        other = v;
-      }
-    }
-    return std::ssize(single);
-  }
-
-  template <class W> int32_t preferred(const Graph<W>& g, int64_t v) const {
-    double best = -1;
-    int32_t found = none;
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const double r = rating(static_cast<double>(g.weight[e]), g.load[g.adj[e]]);
-      if (r > best) best = r, found = g.adj[e];
-    }
-    return found;
   }
 
   const GraphShape& g_;
   const SynchronousContext context_;
   Team& team_;
   const int64_t visits_at_once_;  // that a thread makes at once
-  ClustersInRounds clusters_;
+  GrowingClusters clusters_;
   UnsetVector<int32_t> target_;
   UnsetVector<int64_t> wanted_;  // load of each cluster if all joined it that want to
   std::vector<SparseSums> sums_;  // of each worker

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import UsageError, option
-from hopbytes.cli.options import Maker
+from hopbytes.cli.options import Maker, max_bytes
 
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
@@ -22,7 +22,7 @@ _large: Maker = partial(option, panel="Method", rare=True)
 
 #: Options of other groups that mean the same for a streamed graph, and for one over several processes.
 DISTRIBUTED = {"preset", "seed", "imbalance", "strict_balance", "force"}
-STREAMED = DISTRIBUTED | {"threads", "input_format", "max_bytes", "format"}
+STREAMED = DISTRIBUTED | {"threads", "input_format", "format"}
 #: The reason why an option has no meaning for such a graph, where it is not plain.
 WHY = {
     "objective": "distances are summed up (comm_cost) and no loads of links are kept, so leave it out",
@@ -56,17 +56,12 @@ class LargeGraphOptions:
         "With --distributed: islands (cut along the outermost level first), levels (one coarse graph for "
         "all), both, or auto.", "NAME", default="auto",
     )] = None
-    cutter: Annotated[str | None, _large(
-        "With --distributed: what makes the first cuts into islands: own, ptscotch (needs libptscotch), or "
-        "both.", "NAME", default="own",
-    )] = None
 
     def wanted(self, *groups: Any, **single: Any) -> bool:
         """Return whether the graph is such a one; an error for options without a meaning."""
         if self.stream and self.distributed:
             raise UsageError("--stream and --distributed exclude each other")
-        for name, needs in (("passes", "stream"), ("buffer", "stream"), ("strategy", "distributed"),
-                            ("cutter", "distributed")):  # fmt: skip
+        for name, needs in (("passes", "stream"), ("buffer", "stream"), ("strategy", "distributed")):
             if getattr(self, name) is not None and not getattr(self, needs):
                 raise UsageError(f"--{name} needs --{needs}")
         if not (self.stream or self.distributed):
@@ -129,7 +124,7 @@ class LargeGraphOptions:
             mapping: Mapping = hb.map_stream(
                 path, where, format=reading.input_format, imbalance=problem.imbalance,
                 strict_balance=problem.strict_balance, seed=effort.seed, threads=effort.threads,
-                progress=seen, max_bytes=reading.limit, **given,
+                progress=seen, max_bytes=max_bytes(), **given,
             )
         return mapping
 
@@ -143,9 +138,8 @@ class LargeGraphOptions:
 
         work = partial(
             map_file, graph=path, output=output, force=force, strategy=self.strategy or "auto",
-            cutter=self.cutter or "own", preset=effort.preset or "eco", imbalance=problem.imbalance,
-            strict_balance=problem.strict_balance, seed=effort.seed,
-            partition=problem.partition is not False,
+            preset=effort.preset or "eco", imbalance=problem.imbalance, seed=effort.seed,
+            strict_balance=problem.strict_balance, partition=problem.partition is not False,
         )
         record = run_on_all(work, machine.whole_or_part)
         if record is not None and json:

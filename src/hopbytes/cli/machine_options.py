@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _machine: Maker = partial(option, panel="Machine")
 _problem: Maker = partial(option, panel="Problem")
 
+On: TypeAlias = Annotated[str | None, _machine(
+    "The machine. 'node:8@10 core:4@1' is 8 nodes of 4 cores, outermost first, distance behind the @; "
+    "or node.xml (lstopo), job (the running job), job.machine.json (hopbytes probe), torus:8x8x8, … "
+    "('hopbytes show machines').", "SPEC", values="machines",
+)]
 Distance: TypeAlias = Annotated[str | None, _machine(
     "Replace distances of levels of the machine, such as node=20,core=2. With --hierarchy: one of each "
     "level, innermost first, such as 1:10:100.", "LEVEL=N,…", rare=True,
@@ -30,11 +35,7 @@ Hosts: TypeAlias = Annotated[str | None, _machine(
 class MachineOptions:
     """Where tasks may run."""
 
-    on: Annotated[str | None, _machine(
-        "The machine. 'node:8@10 core:4@1' is 8 nodes of 4 cores, outermost first, distance behind the @; "
-        "or node.xml (lstopo), job (the running job), job.machine.json (hopbytes probe), torus:8x8x8, … "
-        "('hopbytes show machines').", "SPEC", values="machines",
-    )] = None
+    on: On = None
     distance: Distance = None
     hosts: Hosts = None
     exclude: Annotated[list[str] | None, _machine(
@@ -103,11 +104,14 @@ class AnyMachineOptions(MachineOptions):
     )] = None
 
 
+Oversubscribe: TypeAlias = Annotated[bool, _problem("Allow more processes than slots.")]
+
+
 @frozen
 class SpreadOptions:
     """How processes are distributed over slots and nodes."""
 
-    oversubscribe: Annotated[bool, _problem("Allow more processes than slots.")] = False
+    oversubscribe: Oversubscribe = False
     tasks_per_node: Annotated[int | None, _problem(
         "Put exactly N tasks on every node in use.", "N", least=1,
     )] = None

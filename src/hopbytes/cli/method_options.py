@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import option
@@ -74,14 +74,17 @@ class ProblemOptions:
         return {"partition": partition, "imbalance": self.imbalance, "constraints": constraints}
 
 
+Preset: TypeAlias = Annotated[str | None, _method(
+    "Effort: turbo (least time), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
+    "NAME", default="eco", values="presets",
+)]
+
+
 @frozen
 class EffortOptions:
     """The effort: a preset, limits and threads."""
 
-    preset: Annotated[str | None, _method(
-        "Effort: turbo (least time), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
-        "NAME", default="eco", values="presets",
-    )] = None
+    preset: Preset = None
     seed: Annotated[int, _method("Seed; the same seed gives the same mapping.", "N", least=0, rare=True)] = 0
     threads: Annotated[int | None, _method(
         "Number of threads; the mapping does not depend on it.", "N", least=1, default="all CPUs", rare=True,

@@ -13,14 +13,15 @@ import shlex
 #: Arguments that messages name and that are options of the same name, with dashes.
 SAME = (
     "allowed", "as_typed", "assume", "batches", "block", "bytes_scale", "capacity", "collectives",
-    "cores_per_task", "cutter", "distance", "eager", "exclude",
+    "cores_per_task", "distance", "eager", "exclude",
     "force", "grade", "hierarchy", "hosts", "iterations",
-    "launched", "launcher", "max_bytes", "oversubscribe", "oversubscription", "pack", "partition", "per",
+    "launched", "launcher", "oversubscribe", "pack", "partition", "per",
     "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per",
     "tasks_per_node", "time_limit", "trace",
 )
 #: What stands for other arguments; with a function or a value where that makes a difference.
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME} | {
+    "max_bytes": "HOPBYTES_MAX_BYTES",
     "compiler": "--cc", "form": "--for", "machine.distance": "--distance", "partition=False": "--processes",
     "read.format": "--input-format", "read_mapping.format": "--mapping-format", "write.format": "--format",
     "machine": "--on", "where": "--on", "Limits.time": "--time-limit", "Limits.work": "--work-limit",

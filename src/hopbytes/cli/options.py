@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -78,6 +79,16 @@ Compiler: TypeAlias = Annotated[str | None, option(
 )]
 
 
+def max_bytes() -> int:
+    """Return the largest size of an input in bytes after decompression, which HOPBYTES_MAX_BYTES may set."""
+    from hopbytes.text.open_input import MAX_BYTES
+
+    text = os.environ.get("HOPBYTES_MAX_BYTES", str(MAX_BYTES))
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise UsageError(f"HOPBYTES_MAX_BYTES={text[:40]}, expected an integer >= 1")
+    return int(text)
+
+
 @frozen
 class ReadingOptions:
     """How a pattern is read."""
@@ -86,22 +97,12 @@ class ReadingOptions:
         "Format of the pattern if it is not recognised: csv, edges, metis, …",
         "FORMAT", rare=True, values="pattern formats",
     )] = None
-    max_bytes: Annotated[int | None, _input(
-        "Largest input that is read, in bytes after decompression.", "N", least=1, rare=True,
-    )] = None
-
-    @property
-    def limit(self) -> int:
-        """The largest size of an input file in bytes."""
-        from hopbytes.text.open_input import MAX_BYTES
-
-        return MAX_BYTES if self.max_bytes is None else self.max_bytes
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
         import hopbytes as hb
 
-        options: Any = {"workers": threads, "max_bytes": self.limit}
+        options: Any = {"workers": threads, "max_bytes": max_bytes()}
         graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
 

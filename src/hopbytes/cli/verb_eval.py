@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hopbytes._frozen import field_names, frozen
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
-from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, SpreadOptions
-from hopbytes.cli.method_options import EffortOptions
+from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, On, SpreadOptions
+from hopbytes.cli.method_options import EffortOptions, Preset
 
 if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph
@@ -108,9 +108,9 @@ def _side_by_side(graph: CommGraph, mappings: list[Mapping], names: list[str], *
 
 def report(
     pattern: opt.PatternFile,
-    machine: MachineOptions,
     reading: opt.TracedReadingOptions,
-    effort: EffortOptions,
+    on: On = None,
+    preset: Preset = None,
     mappings: opt.Mappings = None,
     output: Annotated[str, option(
         "File to write, one page of HTML; - is standard output.",
@@ -123,8 +123,8 @@ def report(
 ) -> None:
     """Write a page about mappings of PATTERN: verdict, charts, tables, and how to launch.
 
-    Without a MAPPING, PATTERN is mapped first, as 'hopbytes map' does. The page is one file, which needs no
-    network, no scripts and no other packages.
+    Without a MAPPING, PATTERN is mapped first, as 'hopbytes map' does, which has more options and stores the
+    mapping. The page is one file, which needs no network, no scripts and no other packages.
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
@@ -132,8 +132,8 @@ def report(
     from hopbytes.show.page import check_report_target, made_here, names_of, origin_of_files, write_report
 
     check_report_target(output, force=force)
-    typed = sys.argv[1:]
-    where = None if mappings and machine.unsaid else machine.allocation()
+    typed, effort = sys.argv[1:], EffortOptions(preset)
+    where = None if mappings and on is None else MachineOptions(on=on).allocation()
     with watched([pattern], reading, effort, quiet=quiet) as watch:
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
@@ -173,10 +173,6 @@ class SimulationOptions:
         "Latencies and bandwidths where the machine has none: ethernet-10g, ethernet-25g, ethernet-100g, "
         "hdr100, hdr200, ndr400, slingshot200, or none to refuse such machines.", "NAME", values="speeds",
     )] = "hdr100"
-    oversubscription: Annotated[float, _simulation(
-        "On machines of levels: a unit above the nodes sends 1/N of what its nodes could send.",
-        "N", parser=opt.factor, rare=True,
-    )] = 1.0
     eager: Annotated[int | None, _simulation(
         "Grades waiting and replay: messages of up to N bytes are sent before their receive is posted.",
         "N", least=0, rare=True, default="that of the MPI that recorded; SimGrid's own with replay",

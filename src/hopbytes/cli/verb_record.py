@@ -124,7 +124,7 @@ def probe(
 
     words = opt.command_words(command)
     if measure:
-        from hopbytes.discover.measure import TIME_LIMIT, measure_to_file
+        from hopbytes.launch.measure import TIME_LIMIT, measure_to_file
 
         summary = measure_to_file(
             words, machine.allocation(), output, force=force, compiler=compiler, batches=batches or 5,
@@ -132,7 +132,7 @@ def probe(
             announce=None if quiet else tell,
         )
     else:
-        from hopbytes.discover.probe import probe_to_file
+        from hopbytes.launch.probe import probe_to_file
 
         if not machine.unsaid or keep_distances or any((compiler, batches, time_limit)):
             raise UsageError("--measure is missing: options about the machine and the measurement need it")

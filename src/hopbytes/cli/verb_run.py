@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
-from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
-from hopbytes.cli.method_options import EffortOptions, MethodOptions
+from hopbytes.cli.machine_options import Hosts, MachineOptions, On, Oversubscribe, SpreadOptions
+from hopbytes.cli.method_options import EffortOptions, MethodOptions, Preset
 
 if TYPE_CHECKING:
+    from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
 
 
@@ -100,7 +101,7 @@ def _inside(
     if ANSWER in os.environ:
         return _answer(pattern, machine, spread, method, reading, quiet=quiet)
     if pattern is not None:  # errors in it are found before the program starts
-        content: Any = hb.read(pattern, reading.input_format, max_bytes=reading.limit)
+        content: Any = hb.read(pattern, reading.input_format, max_bytes=opt.max_bytes())
         LaunchCommand.parse(words, several=True).check_count(content.n)
     options = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
     options += ["--", "true"]
@@ -127,7 +128,7 @@ def _answer(
         question = Question.read(sys.stdin.read())
         content: Any = None
         if pattern is not None and question.topology is None:
-            content = hb.read(pattern, reading.input_format, max_bytes=reading.limit)
+            content = hb.read(pattern, reading.input_format, max_bytes=opt.max_bytes())
         found = new_order(
             question, content, machine.allocation(spread) if machine.given else None,
             lambda graph, where, constraints: hb.map_tasks(
@@ -249,7 +250,7 @@ def write(
         form = mapping_format or ("json" if where is None else None)
         content = opt.given_mapping(source, form, where)
     else:
-        where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
+        where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=opt.max_bytes())
     if isinstance(content, hb.CommGraph):
         options: Any = {"force": writing.force, "symmetrize": symmetrize}
         graph = _of_blocks(content, blocks, mapping_format, machine)
@@ -288,11 +289,11 @@ def env(
         "A pattern, which is mapped, or a mapping stored by 'map -o FILE.json'.", "PATTERN|MAPPING",
         values="patterns",
     )],
-    machine: MachineOptions,
-    spread: SpreadOptions,
-    effort: EffortOptions,
-    reading: opt.ReadingOptions,
     writing: opt.WritingOptions,
+    on: On = None,
+    hosts: Hosts = None,
+    oversubscribe: Oversubscribe = False,
+    preset: Preset = None,
     allowed: opt.Allowed = None,
     no_file: Annotated[bool, option(
         "Write no file: the cheapest order that the launcher can be told in words.", panel="Output",
@@ -303,7 +304,8 @@ def env(
     """Print environment variables that make a launcher follow a mapping: eval "$(hopbytes env …)".
 
     They are for launchers inside scripts and tests; --format names one of openmpi, slurm, cray, hydra and
-    intel. The file that they name is -o, or hopbytes.FORMAT in this folder.
+    intel. The file that they name is -o, or hopbytes.FORMAT in this folder. 'hopbytes map' has all options
+    of a mapping, and stores it.
     """
     import hopbytes as hb
     from hopbytes.cli.output import print_text, tell
@@ -314,15 +316,18 @@ def env(
     form = writing.format or ("slurm" if SLURM_JOB in os.environ else "openmpi")
     table_of(form)  # refuses other launchers before any work
     writing, path = dataclasses.replace(writing, format=form), output or f"hopbytes.{form}"
-    content = hb.read(source, reading.input_format, max_bytes=reading.limit)
+    content = hb.read(source, max_bytes=opt.max_bytes())
+    machine, spread = MachineOptions(on=on, hosts=hosts), SpreadOptions(oversubscribe=oversubscribe)
     if (stored := isinstance(content, Mapping)) and no_file:
         raise UsageError("--no-file looks for an order for a PATTERN, expected no MAPPING")
     if no_file:
         found = in_words(content, machine.allocation(spread), form)
     else:
         writing.check(path)
-        mapping = content if stored else _mapped(content, machine, spread, effort, writing, quiet=quiet)
-        extra: Any = {"oversubscribe": spread.oversubscribe, "allowed": allowed, "force": writing.force}
+        mapping = content if stored else _mapped(
+            content, machine.allocation(spread), EffortOptions(preset), writing, quiet=quiet
+        )
+        extra: Any = {"oversubscribe": oversubscribe, "allowed": allowed, "force": writing.force}
         extra |= {"hosts": machine.named_hosts(None)} if stored else {"graph": content}
         found = mapping_variables(mapping, form, path, **extra)
     print_text(found.script())
@@ -331,14 +336,13 @@ def env(
 
 
 def _mapped(
-    graph: Any, machine: MachineOptions, spread: SpreadOptions, effort: EffortOptions,
-    writing: opt.WritingOptions, *, quiet: bool,
+    graph: Any, where: Allocation, effort: EffortOptions, writing: opt.WritingOptions, *, quiet: bool
 ) -> Any:
     """Map a pattern as the launcher of a format can express it, and tell what is gained."""
     from hopbytes.cli.output import judged_for, tell_mapping
     from hopbytes.formats.mappings.launchers import usual_order
 
-    where = writing.restricted(machine.allocation(spread))
+    where = writing.restricted(where)
     blocks = opt.BlockOptions(for_format=writing.format)
     order = usual_order(writing.format, where) if effort.leaves_choice() else None
     mapping = blocks.choose(graph, where, order, **effort.keywords(), partition=False)

@@ -41,7 +41,7 @@ def show(
         return print_json(rows) if json else print_text(describe(rows))
     options = {"distance": distance, "hosts": hosts}
     given = {name: value for name, value in options.items() if value is not None}
-    pattern: Any = {"input_format": reading.input_format, "max_bytes": reading.limit}
+    pattern: Any = {"input_format": reading.input_format, "max_bytes": opt.max_bytes()}
     if output is not None:
         if route is not None or json:
             raise UsageError("-o draws a picture: --route and --json cannot be given with it")

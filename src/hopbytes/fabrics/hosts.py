@@ -93,13 +93,13 @@ def _filter(text: str | None) -> Callable[[str], bool]:
     names: set[str] = set()
     patterns: list[str] = []
     for word in re.findall(r"(?:\[[^\[\]]*\]|[^,])+", "*" if text is None else text):  # but in brackets
-        if "*" in word or "?" in word:
-            patterns.append(word)
+        if set("*?/") & set(word):
+            patterns.append(word.strip())
         elif word.strip():
             names.update(expand_hosts(word, "`adapters`"))
 
     def takes(name: str) -> bool:
-        known = bool({name, name.partition("/")[0]} & names)
+        known = name.partition("/")[0] in names
         return known or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
     return takes

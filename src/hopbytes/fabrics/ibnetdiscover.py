@@ -123,6 +123,8 @@ class Survey:
                 self.fail(end.line, f"port {end.near_port} of {end.near!r} is connected to itself")
         if not any(not device.is_switch for device in self.devices.values()):
             self.fail(None, "no adapter, expected at least one (the output of ibnetdiscover)")
+        if not self.ends:
+            self.fail(None, "no cable, expected at least one (the output of ibnetdiscover)")
 
     def fail(self, line: int | None, what: str) -> NoReturn:
         raise FormatError(self.path, line, what)

@@ -22,6 +22,23 @@ def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1)
     return kernels.group_sums(group, None if values is None else np.ascontiguousarray(values), count, threads)
 
 
+def relative_excess(loads: Int64, total: int, capacity: Int64 | None) -> float:
+    """Return by how much the most loaded PE exceeds its share of the total load; 0.03 for 3 % more."""
+    if capacity is None:
+        fullest, own, whole = int(np.argmax(loads)), 1, len(loads)
+    else:
+        relative = np.divide(loads, capacity, out=np.zeros(len(loads)), where=capacity > 0)
+        fullest = int(np.argmax(relative))
+        own, whole = int(capacity[fullest]), int(capacity.sum())
+    # A single division follows integer arithmetic: (103 - 100) / 100 is 0.03, whereas 1.03 - 1 rounds above.
+    return ratio(int(loads[fullest]) * whole - total * own, total * own)
+
+
+def ratio(part: int, whole: int) -> float:
+    """Return part / whole, or 0 if `whole` is 0."""
+    return part / whole if whole else 0.0
+
+
 def sum_of(values: Int64) -> int:
     """Return the exact sum of int64 values, which may exceed 63 bits; O(n), without a Python loop."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

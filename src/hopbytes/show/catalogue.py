@@ -178,7 +178,7 @@ def _machines() -> list[Row]:
 
 
 def _objectives() -> list[Row]:
-    from hopbytes.cost.objectives.base import objectives
+    from hopbytes.cost.objectives.comm_cost import objectives
 
     return [
         {"name": name, "summary": f"{kind.symbol}: {kind.meaning}", "unit": kind.unit, "family": kind.family}

@@ -93,7 +93,7 @@ def missing(what: str) -> UnsupportedError:
     )
 
 
-def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
+def node_links(where: Allocation, speeds: Speeds | None) -> NodeLinks:
     """Return the links of a machine."""
     network: Network | None = where.machine.network()
     if network is not None:
@@ -107,7 +107,7 @@ def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float
     if level is None:  # one host: there is no link between nodes
         nothing = np.empty(0, np.float64)
         return NodeLinks(nothing, nothing, 0.0, str, _no_routes, where.node_of_pe, None)
-    return _of_levels(where, level, speeds, oversubscription)
+    return _of_levels(where, level, speeds)
 
 
 def _no_routes(sources: Int32, targets: Int32) -> Routes:
@@ -213,15 +213,12 @@ class _Tree:
         return Routes(start, table[used].astype(np.int64), None, None)
 
 
-def _of_levels(
-    where: Allocation, node_level: int, speeds: Speeds | None, oversubscription: float
-) -> NodeLinks:
+def _of_levels(where: Allocation, node_level: int, speeds: Speeds | None) -> NodeLinks:
     """Return the links of a machine of levels.
 
     The bandwidth and the latency of a level are those between two processes that first differ there, as
     ``hopbytes probe`` finds them. A node sends all it sends between nodes at the bandwidth of its level.
-    A unit above the nodes sends as much as its nodes together, divided by `oversubscription`, or by that of
-    its level.
+    A unit above the nodes sends as much as its nodes together, divided by the oversubscription of its level.
     """
     machine = where.machine
     cores = machine.node_of_core()
@@ -235,7 +232,7 @@ def _of_levels(
     for number, unit in enumerate(units):
         size = np.bincount(unit).astype(np.float64)
         innermost = number == node_level
-        less = levels[number].oversubscription or oversubscription
+        less = levels[number].oversubscription or 1.0
         share = np.ones(len(size)) if innermost else size / less
         inner = bandwidths[number] if innermost else min(bandwidths[number:])
         further = latencies[number] - (0.0 if innermost else latencies[number + 1])
@@ -249,12 +246,8 @@ def _of_levels(
             capacity += [np.full(len(unit), bandwidths[number])] * 2
             latency += [np.zeros(len(unit))] * 2
             count += 2 * len(unit)
-    if any(level.oversubscription for level in levels):
-        pass  # the machine says so itself
-    elif node_level and oversubscription != 1:
-        notices.append(f"units above the nodes send 1/{oversubscription:g} of what their nodes could send")
-    elif node_level:
-        notices.append("units above the nodes send as much as their nodes together (`oversubscription`)")
+    if node_level and not any(level.oversubscription for level in levels):
+        notices.append("units above the nodes send as much as their nodes together (over=N behind a level)")
     tree = _Tree(units, [level.name for level in levels], up, thin, where.hosts)
     whole, nodes = np.concatenate(capacity), len(units[-1])
     outlet = np.arange(nodes, dtype=np.int64), whole[up[-1] :][:nodes]

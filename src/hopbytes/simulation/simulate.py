@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable
@@ -142,7 +141,6 @@ def simulate(
     bytes_scale: float = 1.0,
     iterations: int | None = None,
     assume: str = USUAL,
-    oversubscription: float = 1.0,
     time_limit: float = 600.0,
     platform: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -177,8 +175,6 @@ def simulate(
     assume : str
         Latencies and bandwidths where the machine has none, by name (``"hdr100"``, ``"ethernet-25g"``,
         ...), or ``"none"`` to refuse such machines.
-    oversubscription : float
-        On machines of levels, a unit above the nodes sends 1/N of what its nodes could send together.
     time_limit : float
         Seconds after which a simulation is stopped.
     platform : path, optional
@@ -231,7 +227,7 @@ def simulate(
     0.001001
     """
     graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    _check(graph, mapping, grade, oversubscription, eager)
+    _check(graph, mapping, grade, eager)
     if grade == "replay":
         _simgrid().check_installed()
     began = time.perf_counter()
@@ -242,7 +238,7 @@ def simulate(
     elif grade == "replay" and iterations is None:
         path = path or trace_of(graph)
     phase = phase_of(graph, bytes_scale=bytes_scale, iterations=iterations if path is None else 1)
-    links = node_links(mapping.where, speeds, oversubscription)
+    links = node_links(mapping.where, speeds)
     load = round_on(phase, mapping, links, speeds)
     if platform is not None:
         file = os.fspath(platform)
@@ -329,14 +325,10 @@ def _announce(flows: int, messages: int, grade: str, announce: Callable[[str], N
         announce(f"{what}, which takes up to about {length}")
 
 
-def _check(
-    graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float, eager: int | None
-) -> None:
+def _check(graph: CommGraph, mapping: Mapping, grade: str, eager: int | None) -> None:
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     if grade not in GRADES:
         raise unknown_name("grade", grade, GRADES)
     if eager is not None and eager < 0:
         raise FormatError("`eager`", None, f"{eager}, expected bytes >= 0")
-    if not (math.isfinite(oversubscription) and oversubscription >= 1):
-        raise FormatError("`oversubscription`", None, f"{oversubscription}, expected a number >= 1")

@@ -10,8 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Mapper
-from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.comm_cost import CommCost, objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
@@ -19,9 +18,8 @@ from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.formulate import too_few_slots
-from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.map_tasks import map_tasks, objective_of, weighs_links
 from hopbytes.solve.method import LINKS, Given, steps_of
-from hopbytes.solve.objective import objective_of, weighs_links
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints
 from hopbytes.solve.slots import slot_choices

@@ -11,7 +11,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner, mappers
 from hopbytes.algorithms.refiners.swap import Swap
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation

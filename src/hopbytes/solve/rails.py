@@ -15,8 +15,7 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import field_names, frozen
 from hopbytes.algorithms.base import Effort, Refiner
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
-from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.comm_cost import CommCost, objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.gpu_domains import GpuDomains, gpu_domains
 from hopbytes.model.allocation import Allocation

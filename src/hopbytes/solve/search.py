@@ -14,7 +14,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort, Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.refiners.swap import Swap
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasible import (

@@ -16,8 +16,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
-from hopbytes.cost.objectives.base import Objective
-from hopbytes.cost.objectives.comm_cost import check_scale
+from hopbytes.cost.objectives.comm_cost import Objective, check_scale
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.machines.allocate.slot_counts import asked_by_job, spread
 from hopbytes.model.allocation import Allocation, SlotUse

@@ -193,9 +193,6 @@ class _Pipe(io.RawIOBase):
     def __init__(self, file: io.FileIO, first: bytes) -> None:
         self._file, self._first = file, first
 
-    def readable(self) -> bool:
-        return True
-
     def fileno(self) -> int:
         return self._file.fileno()
 

@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.patterns.base import pattern

@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.comm_graph import CommGraph
 

@@ -11,7 +11,7 @@ import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.metrics.link_metrics import measure_links
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.show.describe import route_facts, route_text

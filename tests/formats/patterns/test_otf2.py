@@ -6,6 +6,7 @@ import contextlib
 import random
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from helpers.errors import mentions
 from helpers.graphs import arcs_of
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.patterns import _otf2_events
 from hopbytes.patterns.collective_messages import ROOTED, expand
 
 otf2 = pytest.importorskip("otf2")
@@ -112,6 +114,61 @@ def test_collectives_by_a_model(tmp_path, model):
     silent = hb.read(path)
     assert silent.m == 0
     assert any("44 collective calls" in notice for notice in silent.meta["notices"])
+
+
+@pytest.mark.parametrize(("share", "sent", "received", "size", "block"), [
+    ("none", 5, 5, 4, 0), ("received", 9, 20, 4, 20), ("sent", 8, 40, 4, 8),
+    ("sent to each", 96, 96, 4, 24),
+    ("sent to each", 30, 30, 4, 10), ("sent to each", 31, 30, 4, 8), ("sent to each", 5, 9, 1, 5),
+    ("received from each", 40, 16, 4, 4), ("both", 80, 20, 4, 20), ("both", 60, 3, 4, 21),
+    ("both", 4, 3, 2, 7),
+    ("both but own", 60, 0, 4, 20), ("both but own", 40, 20, 4, 20), ("both but own", 7, 0, 1, 7),
+])  # fmt: skip
+def test_blocks_of_ranks(share, sent, received, size, block):
+    assert _otf2_events._block(share, sent, received, size) == block
+
+
+def test_communicators_of_two_groups_of_one_rank_and_of_none():
+    """Events as the package gives them, of communicators that its writer does not make."""
+    places = [SimpleNamespace(group=name) for name in "abcd"]
+    groups = [
+        SimpleNamespace(group_type=f"GroupType.{kind}", paradigm=f"Paradigm.{paradigm}", members=members)
+        for kind, paradigm, members in (
+            ("COMM_LOCATIONS", "MPI", places), ("COMM_LOCATIONS", "OPENMP", places[2:]),
+            ("COMM_GROUP", "MPI", places[1:]),
+        )
+    ]  # fmt: skip
+
+    def side(names):
+        return SimpleNamespace(members=[place for place in places if place.group in names])
+
+    between = SimpleNamespace(_ref=1, groupA=side("ab"), groupB=side("cd"))
+    itself, alone, two = (SimpleNamespace(_ref=names, group=side(names)) for names in ("", "b", "bd"))
+    sums = _otf2_events.Sums(SimpleNamespace(groups=groups))
+
+    def take(name, own, comm, **facts):
+        sums.take(SimpleNamespace(group=own), type(name, (SimpleNamespace,), {})(communicator=comm, **facts))
+
+    ends = ("a", between, 1), ("d", between, 1), ("c", itself, 0), ("d", two, 0), ("x", two, 0)
+    for own, comm, receiver in ends:
+        take("MpiSend", own, comm, receiver=receiver, msg_length=10)
+        take("MpiRecv", own, comm, sender=receiver, msg_length=10)
+    call = {"collective_op": "CollectiveOp.ALLTOALLV", "root": 2**32 - 1, "size_sent": 6, "size_received": 6}
+    for own, comm, more in (
+        ("a", between, {}), ("b", alone, {}), ("a", two, {}), ("b", two, {}), ("b", two, {"root": 1}),
+        ("d", two, {}), ("b", two, {"size_sent": 4}),
+        ("b", two, {"collective_op": "CollectiveOp.CREATE_HANDLE"}),
+        ("b", two, {"collective_op": "X", "size_sent": 0, "size_received": 0}),
+    ):  # fmt: skip
+        take("MpiCollectiveEnd", own, comm, **{**call, **more})
+    assert sums.rows() == {
+        "ranks": 4, "uneven": 4, "unknown": 1, "between": 1,
+        "messages": [[0, 3, 10, 1], [3, 1, 20, 2], [2, 2, 10, 1]],
+        "collectives": [
+            [1, (1, 3), "alltoall", 0, 5, 2], [1, (1, 3), "alltoall", 1, 3, 1],
+            [3, (1, 3), "alltoall", 0, 3, 1],
+        ],
+    }  # fmt: skip
 
 
 @pytest.mark.shared

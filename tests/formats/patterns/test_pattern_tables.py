@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (short files in one line)
 """Edge lists: what is only apparently one, and what a list numbered from 1 or with tiny weights says."""
 
 import pytest
@@ -84,6 +85,21 @@ def test_the_line_is_named(tmp_path, what):
 def test_no_task_at_all(tmp_path, layout):
     path = file_with(tmp_path / "a.mtx", f"%%MatrixMarket matrix {layout}\n")
     assert hb.read(path).n == 0
+
+
+@pytest.mark.parametrize(("name", "text", "m"), [
+    ("a.mtx", "%%MatrixMarket matrix array integer general\n40 40\n" + "1\n" * 1600, 1600),
+    ("a.mtx", "%%MatrixMarket matrix array integer symmetric\n40 40\n" + "1\n" * 820, 1600),
+    ("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n9 9 81\n" + "".join(f"{i // 9 + 1} {i % 9 + 1}\n" for i in range(81)), 81),
+    ("a.mtx", "%%MatrixMarket matrix coordinate integer general\n9 9 81\n" + "".join(f"{i // 9 + 1} {i % 9 + 1} 1\n" for i in range(81)), 81),
+    ("a.graph", "9 36\n" + "".join(" ".join(str(j) for j in range(1, 10) if j != i) + "\n" for i in range(1, 10)), 72),
+    ("a.graph", "9 36 1\n" + "".join(" ".join(f"{j} 1" for j in range(1, 10) if j != i) + "\n" for i in range(1, 10)), 72),
+    ("a.graph", "60 0\n" + "\n" * 60, 0),
+])  # fmt: skip
+def test_files_that_are_as_short_as_their_header_allows(tmp_path, name, text, m):
+    """Compared with the size of the file, which the header alone must not exceed."""
+    for content in (text, text[:-1]):
+        assert hb.read(file_with(tmp_path / name, content)).m == m
 
 
 def test_a_comment_sign_at_the_end(tmp_path):

@@ -14,7 +14,10 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import SHARED_SAMPLES, file_with
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.patterns.recorded import Traffic
+from hopbytes.formats.patterns.traces import TraceStep, steps_of_trace
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.collective_messages import expand
 
 PROF = (
     "# POINT TO POINT\nE\t{own}\t{other}\t100 bytes\t2 msgs sent\t0,0,1\nI\t{own}\t{other}\t10 bytes\t1 msgs sent\t\n"
@@ -176,6 +179,111 @@ def test_collectives_of_a_trace_by_a_model(tmp_path):
         hb.read(path, holds="pattern", collectives="tree")
 
 
+#: Actions of all of three ranks: the kind of call, the bytes of each rank, the root. Type 1 has 4 bytes; `x`
+#: are the bytes of a number without a type.
+ACTIONS = {
+    "bcast 5 1 1": ("bcast", "20 20 20", 1), "ibcast 5 2": ("bcast", "5x 5x 5x", 2), "bcast 5": ("bcast", "5x 5x 5x", 0),
+    "reduce 5 9 2 1": ("reduce", "20 20 20", 2), "reduce 5 9": ("reduce", "5x 5x 5x", 0),
+    "allreduce 5 9 1": ("allreduce", "20 20 20", 0), "allreduce 5 9": ("allreduce", "5x 5x 5x", 0),
+    "scan 5 9 1": ("scan", "20 20 20", 0), "exscan 5 9 1": ("scan", "20 20 20", 0),
+    "gather 5 7 2 1 1": ("gather", "20 20 20", 2), "igather 5 7": ("gather", "5x 5x 5x", 0),
+    "scatter 7 5 2 1 1": ("scatter", "20 20 20", 2), "allgather 5 7 1 1": ("allgather", "20 20 20", 0),
+    "alltoall 5 7 1 1": ("alltoall", "20 20 20", 0), "barrier": ("barrier", "0 0 0", 0),
+    "reducescatter 1 2 3 9 1": ("reduce_scatter", "4 8 12", 0), "reducescatter 1 2 3 9": ("reduce_scatter", "1x 2x 3x", 0),
+    "allgatherv 5 1 2 3 1": ("allgather", "20 20 20", 0), "gatherv 5 1 2 3 2 1": ("gather", "20 20 20", 2),
+    "scatterv 1 2 3 5 2 1": ("scatter", "20 20 20", 2), "scatterv 1 2 3 5 1": ("scatter", "5x 5x 5x", 1),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("sized", [True, False])
+@pytest.mark.parametrize("init", ["", " 1"])
+def test_actions_of_simgrid(tmp_path, action, sized, init):
+    """What a line says, whether the trace tells the number of ranks before it, at its end or not at all."""
+    kind, texts, root = ACTIONS[action]
+    volumes = [int(text.removesuffix("x")) * (8 if init and "x" in text else 1) for text in texts.split()]
+    for own in range(3):
+        size = f"{own} comm_size 3\n" * sized
+        (tmp_path / f"actions{own}.txt").write_text(f"{own} init{init}\n{size}{own} {action.upper()}\n")
+    found = arcs(hb.read(tmp_path / "actions1.txt", "simgrid", collectives="pairs"))
+    expected = {}
+    for source, target, volume, count in expand(kind, "pairs", volumes, root, 1):
+        before = expected.get((source, target), (0, 0))
+        expected[source, target] = before[0] + volume, before[1] + count
+    assert found == {pair: sums for pair, sums in expected.items() if any(sums)}
+    notices = hb.read(tmp_path / "actions1.txt", "simgrid").meta["notices"]
+    assert f"3 collective calls of {sum(volumes)} bytes are left out" in notices[0]
+
+
+@pytest.mark.parametrize(("line", "target", "volume"), [
+    ("send 1 5", 1, 5), ("isend 1 9 5", 1, 5), ("ssend 1 9 5 1", 1, 20), ("ISSEND 2 9 5 3", 2, 10),
+    ("sendrecv 5 2 7 1 1", 2, 20), ("sendrecv 5 2 7 1", 2, 5), ("send 1 5e2  # five hundred", 1, 500), ("recv 1 5", 1, None),
+])  # fmt: skip
+def test_sends_of_simgrid(tmp_path, line, target, volume):
+    path = file_with(tmp_path / "all.ti", f"0 init\n1 init\n2 init\n\n0 {line}\n")
+    assert arcs(hb.read(path)) == ({} if volume is None else {(0, target): (volume, 1)})
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), [
+    ("Ssend", MESSAGE.format(count=3, other=1), (12, 1)), ("Send", MESSAGE.format(count=3, other=-1), None),
+    ("Sendrecv", "int sendcount=3\nMPI_Datatype sendtype=9 (MPI_DOUBLE)\nint dest=1 (x)\nint source=0\nint recvcount=7\n"
+     "MPI_Comm comm=2 (MPI_COMM_WORLD)\n", (24, 1)),
+    ("Send", MESSAGE.format(count=3, other=0).replace("WORLD", "SELF"), None),
+    ("Bcast", "int count=3\nMPI_Datatype datatype=9 (MPI_INT)\nint root=0\nMPI_Comm comm=2 (MPI_COMM_WORLD)\n", (12, 1)),
+    ("Bcast", "int count=3\nMPI_Datatype datatype=9 (MPI_INT)\nint root=1\nMPI_Comm comm=2 (MPI_COMM_WORLD)\n", None),
+    ("Bcast", "int count=3\nMPI_Datatype datatype=9 (MPI_INT)\nint root=0\nMPI_Comm comm=4 (other)\n", None),
+    ("Allgather", "int sendcount=3\nMPI_Datatype sendtype=9 (MPI_SHORT)\nint recvcount=7\nMPI_Comm comm=2 (MPI_COMM_WORLD)\n",
+     (6, 1)),
+    ("Scatter", "int sendcount=7\nMPI_Datatype sendtype=1 (MPI_CHAR)\nint recvcount=3\nMPI_Datatype recvtype=9 (MPI_INT)\n"
+     "int root=0\nMPI_Comm comm=2 (MPI_COMM_WORLD)\n", (12, 1)),
+    ("Barrier", "MPI_Comm comm=2 (MPI_COMM_WORLD)\n", (0, 1)), ("Wait", "MPI_Request request=[3]\n", None),
+])  # fmt: skip
+def test_calls_of_dumpi(tmp_path, name, arguments, expected):
+    """What goes from rank 0 to rank 1; a message of rank 0 to itself stays there."""
+    for own in (0, 1):
+        text = CALL.format(name=name, arguments=arguments)
+        if own and name not in ("Bcast", "Allgather", "Scatter", "Barrier"):
+            text = CALL.format(name="Wait", arguments="")
+        (tmp_path / f"a-000{own}.txt").write_text(f"version=1\n{text}")
+    found = arcs(hb.read(tmp_path / "a-0000.txt", "dumpi", collectives="pairs"))
+    assert found.get((0, 1)) == expected
+    assert found.get((0, 0)) == ((12, 1) if "SELF" in arguments else None)
+
+
+def test_started_requests_of_dumpi(tmp_path):
+    """Each start of a persistent request is a message; of one that the trace did not make there is none."""
+    made = "".join(
+        CALL.format(name=name, arguments=MESSAGE.format(count=count, other=1) + f"MPI_Request request=[{count}]\n")
+        for name, count in (("Send_init", 3), ("Bsend_init", 4))
+    )
+    started = CALL.format(name="Startall", arguments="MPI_Request requests=[3, 4, 9]\n")
+    started += CALL.format(name="Start", arguments="MPI_Request request=[4]\n")
+    for own, text in enumerate((made + started, CALL.format(name="Wait", arguments=""))):
+        (tmp_path / f"a-000{own}.txt").write_text(f"version=1\n{text}")
+    assert arcs(hb.read(tmp_path / "a-0001.txt", "dumpi")) == {(0, 1): (12 + 16 + 16, 3)}
+
+
+@pytest.mark.parametrize("names", [("x_rank-1.txt", "x_rank-2.txt"), ("actions0.txt", "actions1.txt"), ("a.ti",) * 2])
+def test_steps_of_a_trace(tmp_path, names):
+    """In the order of every rank, whether files are numbered from 1 or from 0, or there is one for all."""
+    for own in (0, 1):
+        with open(tmp_path / names[own], "a") as file:
+            file.write(TI.format(own=own, other=1 - own) + f"{own} sendrecv 7 {1 - own} 7 {1 - own}\n{own} recv {1 - own}\n")
+            file.write(f"{own} waitall 2\n{own} wait 0 1\n{own} ssend 0 4 5\n{own} send 1 3 1\n")
+    steps = steps_of_trace(str(tmp_path / names[1]), 2)
+    for own, other in ((0, 1), (1, 0)):
+        assert steps[own] == [
+            TraceStep("isend", other, 0, 40), TraceStep("recv", other, 0), TraceStep("wait", 0, 0, target=1),
+            TraceStep("bcast", 0, bytes=40), TraceStep("alltoall", bytes=24, blocks=(8, 16)),
+            TraceStep("isend", other, 0, 7), TraceStep("recv", other), TraceStep("recv", other), TraceStep("waitall"),
+            TraceStep("wait", 0, 0, target=1), TraceStep("ssend", 0, 4, 5), TraceStep("send", 1, 3, 1),
+        ]
+    with pytest.raises(FormatError, match=mentions("1", "3", "(2)")):
+        steps_of_trace(str(tmp_path / names[0]), 3)
+    with pytest.raises(FormatError, match="rank 1"):
+        steps_of_trace(str(tmp_path / names[0]), 1)
+
+
 def test_counts_as_people_write_them_in_traces_of_simgrid(tmp_path):
     """SimGrid takes 1e6 and 2.5e3; in old traces only the whole tells how many ranks lists of counts have."""
     for own in (0, 1):
@@ -200,6 +308,14 @@ def test_less_than_half_of_the_ranks_send(tmp_path, ranks, said):
         (tmp_path / f"actions{own}.txt").write_text(f"{own} init\n" + "0 send 1 7 8\n" * (own == 0))
     notices = hb.read(tmp_path / "actions0.txt", holds="pattern").meta.get("notices", [])
     assert any("nearly empty" in notice for notice in notices) == said
+
+
+def test_the_largest_message(tmp_path):
+    path = file_with(tmp_path / "all.ti", f"0 init\n1 init\n0 send 1 0 {2**63 - 1}\n")
+    assert hb.read(path).total_volume == 2**63 - 1
+    Traffic().add(0, 1, 2**63 - 1, 1)
+    with pytest.raises(ScaleError, match=mentions(str(2**63))):
+        Traffic().add(0, 1, 2**63, 1)
 
 
 def test_one_file_of_all_ranks(tmp_path):

@@ -140,6 +140,24 @@ def test_gloo_in_several_groups_is_refused(tmp_path):
     assert matrix(hb.read(tmp_path / "host_1000.17.pt.trace.json")).tolist() == [[0, 16], [16, 0]]
 
 
+def test_sends_of_gloo_are_in_the_order_of_time(tmp_path):
+    """Each takes its receiver from the operator that began before it, wherever these stand in the file."""
+    floats = {"Input type": ["float"]}
+    events = [
+        {"name": "gloo:send", "ts": 4, "args": {"Input Dims": [[2]], **floats}},
+        {"name": "gloo:send", "ts": 2, "args": {"Input Dims": [[1]], **floats}},
+        {"name": "c10d::send", "ts": 3, "args": {"Concrete Inputs": ["", "", "2"]}},
+        {"name": "c10d::send", "ts": 1, "args": {"Concrete Inputs": ["", "", "1"]}},
+    ]
+    for rank in range(3):
+        trace(tmp_path, rank, [] if rank else events, 3, [{"pg_name": "0", "ranks": [0, 1, 2]}])
+    assert matrix(hb.read(tmp_path / "host_1000.17.pt.trace.json")).tolist()[0] == [0, 4, 8]
+    events.append({"name": "gloo:scatter", "args": {}})
+    trace(tmp_path, 0, events, 3)
+    with pytest.raises(FormatError, match=mentions("'gloo:scatter'", "ts")):
+        hb.read(tmp_path / "host_1000.17.pt.trace.json")
+
+
 def test_a_rank_twice(tmp_path):
     shutil.copy(TORCH_SAMPLES / "ddp_1.json.xz", tmp_path / "ddp_1.json.xz")
     shutil.copy(TORCH_SAMPLES / "ddp_1.json.xz", tmp_path / "ddp_2.json.xz")

@@ -32,6 +32,12 @@ def test_tables_of_coordinates(tmp_path):
         "---\nkey: K\n---\n- [nodeid, int32]\n- [x, int32]\n- [y, int32]\n- [muls, int64]\n...\n7 1 2 99\n"
     )
     assert read_coordinates(put(tmp_path, boxfish)) == {"7": (1, 2)}
+    boxfish = boxfish.replace("- [muls, int64]\n", "").replace("- [nodeid", "- [job, int32]\n- [nodeid")
+    assert read_coordinates(put(tmp_path, boxfish.replace("7 1 2 99", "5 7 1 2"))) == {"7": (1, 2)}
+    with pytest.raises(FormatError, match=mentions("file:4", "nodeid")):
+        read_coordinates(put(tmp_path, "---\nkey: K\n- [x, int32]\n...\n"))
+    with pytest.raises(FormatError, match=mentions("file:4", "no coordinates")):
+        read_coordinates(put(tmp_path, "---\n- [nodeid, int32]\n- [muls, int32]\n...\n"))
     for text, message in (
         ("n1 0 1\nn1 0 2\n", "file:2: .*expected|file:2: node n1 at"),
         ("n1 0 1\nn2 0\n", "file:2: 2 words, expected a node and 2"),

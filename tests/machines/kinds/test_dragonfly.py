@@ -9,7 +9,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import link_names, shares
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.dragonfly import Dragonfly
 from hopbytes.machines.spec import parse_machine

@@ -214,6 +214,10 @@ FORMS = {
         table(full("NODE", 2), near("0-31", "0-31")), [("node", 2), ("gpu", 2), ("core", 16)],
         (*range(8), *range(16, 24)), 1,
     ),
+    "a range for the two GPUs of each socket": (
+        table([row.replace("NV12", "NODE") for row in TWO_PAIRS], near("0-7", "0-7", "8-15", "8-15")),
+        [("node", 2), ("numa", 2), ("gpu", 2), ("core", 4)], (0, 1, 2, 3), 1,
+    ),
     "interleaved sockets": (
         table([row.replace("NV12", "NODE") for row in TWO_PAIRS], near(EVEN, EVEN, ODD, ODD)),
         [("node", 2), ("numa", 2), ("gpu", 2), ("core", 8)], (0, 2, 4, 6, 16, 18, 20, 22), 1,

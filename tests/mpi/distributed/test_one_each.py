@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -61,8 +61,10 @@ def small(monkeypatch):
     monkeypatch.setattr("hopbytes.mpi.distributed.islands.PER_ISLAND", 50)
 
 
-@pytest.mark.parametrize("size", most([2, 3, 4, 7, 16], [3, 7]))
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    most(list(product(PATTERNS, [2, 3, 4, 7, 16])), list(zip(PATTERNS, [3, 7] * 3, strict=True))),
+)
 def test_exact_counts_and_cost(name, size, small):
     graph, on = PATTERNS[name](), "island:5@100 node:32@10 core:12@1"
     pe, info = mapped(graph, on, size)
@@ -149,7 +151,7 @@ def test_parts_are_the_units_of_the_tree(seed):
         return [pe for begin, part in parts for pe in unfolded(part, first + begin)]
 
     if math.prod(counts) <= 5000:
-        assert unfolded(Units(tree, "fast", 0, "own"), 0) == list(range(tree.n_cores))
+        assert unfolded(Units(tree, "fast", 0), 0) == list(range(tree.n_cores))
 
 
 @pytest.mark.parametrize("seed", range(30))

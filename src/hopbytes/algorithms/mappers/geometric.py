@@ -14,7 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_along, room_for
 from hopbytes.algorithms.two_level.groups import nodes_of, place_inside
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.geometry import CURVES, curve_order, geometry_of, occupied
 from hopbytes.machines.network import Geometry

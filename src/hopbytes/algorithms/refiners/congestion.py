@@ -19,8 +19,7 @@ from hopbytes.algorithms.two_level.groups import groups_of_mapping, move_groups,
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed as RoutedGroups
 from hopbytes.algorithms.two_level.routing import routed, routed_groups
-from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.comm_cost import CommCost, Objective, objectives
 from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neighbourhood, congestion_search
 from hopbytes.errors import UnsupportedError

@@ -17,7 +17,7 @@ from hopbytes.algorithms.two_level.groups import (
 )
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.routing import routed_groups
-from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.engine.routed_search import congestion_swap, hop_swap
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation

@@ -12,7 +12,6 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.message_time import comm_time, knows_times, times_of
 from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
-from hopbytes.cost.metrics.loads import ratio, relative_excess
 from hopbytes.cost.objectives.comm_cost import (
     arcs_distance_sum,
     check_scale,
@@ -24,7 +23,7 @@ from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import UnitTraffic, unit_traffic
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
+from hopbytes.model.capacities import group_sums, ratio, relative_excess
 from hopbytes.model.comm_graph import CommGraph
 
 

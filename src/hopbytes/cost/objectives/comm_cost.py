@@ -1,19 +1,56 @@
-"""J, the communication cost: volume times distance, summed over stored arcs."""
+"""Objectives, which are minimized, and J, the communication cost: volume x distance over stored arcs."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.errors import ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.registry import Registry
+
+_ON_LINKS = ("hops", "hop_bytes", "hybrid", "max_congestion", "max_messages")
+objectives: Registry[type[Objective]] = Registry(
+    "objective", "hopbytes.cost.objectives",
+    modules=dict.fromkeys(_ON_LINKS, "hopbytes.cost.objectives.on_links"),
+)  # fmt: skip
+
+
+class Objective(ABC):
+    """A function of a mapping that is minimized. Subclasses are frozen dataclasses; fields are settings.
+
+    Different kernels optimise the two families: a *distance sum* adds one term per pair of tasks, so the gain
+    of exchanging two tasks takes O(degree); *link loads* depend on the routes of all arcs.
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str]
+    unit: ClassVar[str]
+    meaning: ClassVar[str]
+    family: ClassVar[Literal["distance sum", "link loads"]]
+
+    @abstractmethod
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
+        """Return the value of the mapping `pe` (int32[n]) from the definition; integers are exact."""
+
+    def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
+        """Return a graph and an allocation on which J equals this objective, if it is a distance sum.
+
+        Other objectives return their arguments, if the machine has routes: minimizing J gives the mapping
+        from which their search starts.
+        """
+        if self.family == "link loads":
+            self.value(graph, where, np.zeros(graph.n, np.int32))
+        return graph, where
 
 
 def in_scale(graph: CommGraph, where: Allocation) -> bool:

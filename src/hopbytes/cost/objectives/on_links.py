@@ -10,8 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.cost.objectives.comm_cost import in_scale
+from hopbytes.cost.objectives.comm_cost import Objective, in_scale, objectives
 from hopbytes.cost.objectives.link_sums import (
     LinkTraffic,
     endpoints_of,

@@ -23,8 +23,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.coarsening import Contracted, History, Solver, best_of_ranks, coarsen, of_coarse
-from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
-from hopbytes.mpi.distributed.refinement import Target, refined, uncoarsen
+from hopbytes.mpi.distributed.refinement import Target, uncoarsen
 from hopbytes.mpi.distributed.rows import Rows, Slab, cost_over_ranks, row_pointers
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.random_numbers import derived_seeds
@@ -36,9 +35,6 @@ FEWEST, PER_ISLAND = 10_000, 500
 CUTS = 4
 SEARCH = SearchSettings(flow_rounds=2, flow_width=4, overload_percent=100)
 STARTS = 2
-#: What makes the first cuts: our own coarsening, PT-Scotch, or both; and the number of PT-Scotch's cuts.
-CUTTERS = ("own", "ptscotch", "both")
-PTSCOTCH_STARTS = 3
 
 
 @frozen(eq=False)
@@ -50,12 +46,11 @@ class Task:
     heaviest: int  # largest load of a task
     preset: str
     seed: int
-    cutter: str = "own"  # which of :data:`CUTTERS` makes the outermost cut
 
     def part(self, pes: Int64, number: int) -> Task:
         """Return the problem of some of the PEs."""
         seed = int(derived_seeds((self.seed, 2, number), 1)[0]) >> 1
-        return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed, self.cutter)
+        return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed)
 
     def solver(self) -> Solver:
         """Return the function that maps a graph on one process."""
@@ -98,7 +93,7 @@ def map_by_islands(rows: Rows, task: Task, history: History) -> Int32:
     outer = levels[0]
     load = np.array([member.total(int(rows.loads.sum()))])
     with member.phase("cut"):
-        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, history, task.cutter)
+        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, history)
     sizes = member.summed(np.bincount(island, minlength=len(outer.parent)).astype(np.int64))
 
     def inside(number: int, own: Rows) -> Int64:
@@ -213,21 +208,15 @@ def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
     return Dealt(slabs, rows, order, mine, theirs, sent)
 
 
-def cut_over_ranks(rows: Rows, caps: Int64, seed: int, history: History, cutter: str = "own") -> Int32:
+def cut_over_ranks(rows: Rows, caps: Int64, seed: int, history: History) -> Int32:
     """Partition a distributed graph into blocks of bounded load with few arcs between them; collective."""
-    cut = _Cut(rows, caps, history)
-    if cutter != "own" and min(rows.member.all(rows.n)) == 0:  # PT-Scotch needs a vertex on every process
-        cutter = "own"
-    starts = [] if cutter == "ptscotch" else [cut.by_coarsening(seed + number) for number in range(STARTS)]
-    if cutter != "own":
-        starts += [cut.by_ptscotch(seed + number) for number in range(PTSCOTCH_STARTS)]
-    starts.sort(key=lambda start: start[1])
-    blocks = [block for block, _ in starts]
+    cut = Cut(rows, caps, history)
+    blocks = [block for block, _ in sorted(first_cuts(cut, seed), key=lambda start: start[1])]
     together = blocks[0] if len(blocks) < 2 else blocks[0] * len(caps) + blocks[1]
     return cut.by_coarsening(seed + STARTS, together, blocks)[0]
 
 
-class _Cut:
+class Cut:
     """Partitions of a distributed graph into blocks of bounded load; methods are collective."""
 
     def __init__(self, rows: Rows, caps: Int64, history: History) -> None:
@@ -237,15 +226,6 @@ class _Cut:
         self.target = Target(Distances(table=(1 - np.eye(count, dtype=np.int64)).reshape(-1)), caps)
         self.least = max(FEWEST, PER_ISLAND * count)
         self.mean = rows.member.total(int(rows.loads.sum())) // count
-
-    def by_ptscotch(self, seed: int) -> tuple[Int32, int]:
-        """Return the blocks of own vertices and the cost of PT-Scotch's cut, repaired and refined."""
-        member = self.rows.member
-        with member.phase("PT-Scotch"):
-            block = cut_by_ptscotch(self.rows, self.caps, seed + 1)
-        with member.phase("refine cuts"):
-            block = refined(self.rows, block, self.target, self.where, self.history)
-        return block, self.history.costs[-1]
 
     def by_coarsening(
         self, seed: int, together: Int32 | None = None, known: Sequence[Int32] = ()
@@ -265,7 +245,7 @@ class _Cut:
             candidates = np.stack(wholes) if wholes else None
             load = member.total(int(rows.loads.sum()))
             caps = self.target.loose(load).caps if levels else self.caps
-            solve = _cutter(caps, -(-CUTS // member.size), candidates)
+            solve = _solver(caps, -(-CUTS // member.size), candidates)
             block = best_of_ranks(coarsest, solve, seed, self.history)
             if before:
                 cost = cost_over_ranks(coarsest, self.where, before[0])
@@ -276,7 +256,16 @@ class _Cut:
         return block, self.history.costs[-1]
 
 
-def _cutter(caps: Int64, repetitions: int, known: Int32 | None) -> Solver:
+def own_cuts(cut: Cut, seed: int) -> list[tuple[Int32, int]]:
+    """Return partitions by several coarsenings, with their costs."""
+    return [cut.by_coarsening(seed + number) for number in range(STARTS)]
+
+
+#: What makes the first cuts; the laboratory puts PT-Scotch in its place to compare both.
+first_cuts = own_cuts
+
+
+def _solver(caps: Int64, repetitions: int, known: Int32 | None) -> Solver:
     """Return the function that cuts a graph into blocks; a known partition competes and is recombined."""
 
     settings = PartitionSettings(

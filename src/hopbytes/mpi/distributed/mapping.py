@@ -15,7 +15,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.errors import InfeasibleError, ScaleError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.machines.tree import Tree
@@ -30,9 +30,8 @@ from hopbytes.model.capacities import (
 )
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks, coarsen
 from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
-from hopbytes.mpi.distributed.islands import CUTTERS, Task, has_islands, map_by_islands
+from hopbytes.mpi.distributed.islands import Task, has_islands, map_by_islands
 from hopbytes.mpi.distributed.one_each import Units, cost_of_one_each, map_one_each, regular_tree
-from hopbytes.mpi.distributed.ptscotch import missing_ptscotch
 from hopbytes.mpi.distributed.refinement import Target, refined, uncoarsen
 from hopbytes.mpi.distributed.rows import (
     DistributedMapping,
@@ -60,7 +59,6 @@ def map_distributed(
     where: PlaceLike,
     *,
     strategy: str = "auto",
-    cutter: str = "own",
     preset: str = "eco",
     imbalance: float | str = 0.03,
     strict_balance: bool = False,
@@ -81,9 +79,6 @@ def map_distributed(
         island goes to processes of its own. "levels" maps a coarse graph on every process and refines the
         best mapping on the way back. "both" takes the better of the two; "auto" is islands where the
         outermost units of the machine are equally far from each other.
-    cutter : {"own", "ptscotch", "both"}
-        What makes the first cuts into islands: our own coarsening, PT-Scotch (libptscotch with integers of 64
-        bits, see ``docs/distributed.md``), or both, whose best cuts are recombined.
     preset, imbalance, seed
         As for :func:`hopbytes.map_tasks`; the preset maps what lies on one process.
     strict_balance : bool
@@ -129,9 +124,9 @@ def map_distributed(
     member = Member(comm)
     with member.phase("read"):
         options = (preset, str(imbalance), strict_balance, partition, seed)
-        rows, allocation = _begin(member, slab, where, (strategy, cutter), options)
+        rows, allocation = _begin(member, slab, where, strategy, options)
     if isinstance(allocation, Tree):
-        return _one_each(rows, allocation, preset, seed, cutter)
+        return _one_each(rows, allocation, preset, seed)
     unit = 1  # the greatest common divisor of all loads, where PEs have several tasks
     if rows.total > allocation.k:
         unit = max(1, math.gcd(*member.all(common_divisor(rows.loads))))
@@ -139,7 +134,7 @@ def map_distributed(
     bound = _bound_over_ranks(units, allocation, exact_imbalance(imbalance))
     within = replace(units, loads=_counted(units, allocation, bound))
     heaviest = max(member.all(int(within.loads.max(initial=1))))
-    task = Task(allocation, bound.caps, heaviest, preset, seed, cutter)
+    task = Task(allocation, bound.caps, heaviest, preset, seed)
     candidates, histories = {}, {}
     for name in _strategies(strategy, allocation):
         histories[name] = History()
@@ -171,24 +166,21 @@ def map_distributed(
 
 
 def _begin(
-    member: Member, slab: Any, where: Any, ways: tuple[str, str], options: tuple[Any, ...]
+    member: Member, slab: Any, where: Any, strategy: str, options: tuple[Any, ...]
 ) -> tuple[Rows, Allocation | Tree]:
     """Return rows and PEs after all processes agreed on the arguments; a tree for one task per PE."""
 
     def checked() -> Allocation | Tree:
         exact_imbalance(options[1])
         presets[options[0]]
-        for what, name, known in zip(("strategy", "cutter"), ways, (STRATEGIES, CUTTERS), strict=True):
-            if name not in known:
-                raise unknown_name(what, name, known)
-        if ways[1] != "own" and (lacking := missing_ptscotch()):
-            raise UnsupportedError(lacking)
-        return (regular_tree(where) if ways[0] == "auto" else None) or place_side(where)
+        if strategy not in STRATEGIES:
+            raise unknown_name("strategy", strategy, STRATEGIES)
+        return (regular_tree(where) if strategy == "auto" else None) or place_side(where)
 
     place = member.agreed(checked)
     machine, k = (place, place.n_cores) if isinstance(place, Tree) else (place.machine, place.k)
     member.same("machine", (machine.spec(), k))
-    member.same("choice of strategy and cutter", ways)
+    member.same("choice of strategy", strategy)
     member.same("choice of preset, imbalance, strictness, problem and seed", options)
     rows = checked_rows(member, member.agreed(slab) if callable(slab) else slab)
     if rows.total > k and not options[3]:
@@ -201,12 +193,12 @@ def _begin(
     return rows, place
 
 
-def _one_each(rows: Rows, tree: Tree, preset: str, seed: int, cutter: str) -> DistributedMapping:
+def _one_each(rows: Rows, tree: Tree, preset: str, seed: int) -> DistributedMapping:
     """Map at most one task per PE, and verify that it is so."""
     member, history = rows.member, History()
     with member.phase("units"):
         pe = map_one_each(
-            replace(rows, loads=np.ones(rows.n, np.int64)), Units(tree, preset, seed, cutter), history
+            replace(rows, loads=np.ones(rows.n, np.int64)), Units(tree, preset, seed), history
         )
     with member.phase("verify"):
         cost, fault = cost_of_one_each(rows, tree, pe)

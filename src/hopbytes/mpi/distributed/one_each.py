@@ -43,7 +43,6 @@ class Units:
     tree: Tree | None  # None is a single PE
     preset: str
     seed: int
-    cutter: str
 
     @property
     def k(self) -> int:
@@ -83,7 +82,7 @@ def map_one_each(rows: Rows, units: Units, history: History) -> Int64:
         return map_one_each(rows, parts[0][1], history)
     if member.size == 1 or rows.total <= FEWEST:
         where = Allocation.whole(units.tree)
-        task = Task(where, np.ones(where.k, np.int64), 1, units.preset, units.seed, units.cutter)
+        task = Task(where, np.ones(where.k, np.int64), 1, units.preset, units.seed)
         with member.phase("finish"):
             return best_of_ranks(rows, task.solver(), task.seed, History()).astype(np.int64)
     sizes = np.array([min(part.k, rows.total - first) for first, part in parts], np.int64)
@@ -91,7 +90,7 @@ def map_one_each(rows: Rows, units: Units, history: History) -> Int64:
     unit = np.zeros(rows.n, np.int32)
     if len(parts) > 1:
         with member.phase("cut"):
-            unit = cut_over_ranks(rows, sizes, units.seed, history, units.cutter)
+            unit = cut_over_ranks(rows, sizes, units.seed, history)
 
     def inside(number: int, own: Rows) -> Int64:
         first, part = parts[number]

@@ -16,8 +16,8 @@ from hopbytes.algorithms.two_level.groups import groups_of_mapping, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import routed_groups
 from hopbytes.errors import InfeasibleError
-from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
-from hopbytes.mpi.ptram.search import OwnRoutes
+from hopbytes_laboratory.ptram import Leaders, StrandedError, map_with_leaders
+from hopbytes_laboratory.ptram.search import OwnRoutes
 
 MACHINES = [
     "fattree:3x2x2:up=1x2x1 / core:2@1", "torus:3x4@5:nodes=2 / core:2@1", "torus:2x3x2:bw=3x2x6 / core:2@1",

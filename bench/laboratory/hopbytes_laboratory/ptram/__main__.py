@@ -1,4 +1,4 @@
-"""``mpirun -n L python -m hopbytes.mpi.ptram PATTERN --on MACHINE``: every process is a leader."""
+"""``mpirun -n L python -m hopbytes_laboratory.ptram PATTERN --on MACHINE``: every process is a leader."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hopbytes.formats.exchange import read, write
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.rows import Member, sentence
-from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.solve.map_record import map_record
 from hopbytes.util.options import build
 from hopbytes.util.quantities import plain_value
+from hopbytes_laboratory.ptram.leaders import Leaders, StrandedError, map_with_leaders
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def _parse_arguments(rank: int) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m hopbytes.mpi.ptram", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m hopbytes_laboratory.ptram", description=__doc__)
     parser.add_argument("pattern", help="file, or spec of a pattern, as for hopbytes map")
     parser.add_argument("--on", required=True, metavar="MACHINE", help="a machine with links and routes")
     parser.add_argument("--hosts", help="the nodes to use")
@@ -81,7 +81,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
             what = f"mapper {arguments.mapper}, refiner {arguments.refine}"
             raise UnsupportedError(f"{what}: expected ptram for both")
         where = allocate(arguments.on, hosts=arguments.hosts)
-        network = network_of(where, "hopbytes.mpi.ptram")
+        network = network_of(where, "hopbytes_laboratory.ptram")
         leaders = Leaders(comm, network, arguments.group, arguments.threads or 1)
         leaders.check(nodes_of(where).count)
         pattern = None if rank else read(arguments.pattern, holds="pattern")

@@ -11,8 +11,8 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions, refused
 from helpers.paths import hwloc_sample
-from hopbytes.discover.probe import probe, probe_to_file, read_probe, script
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.launch.probe import probe, probe_to_file, read_probe, script
 from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.node.job import JobInfo

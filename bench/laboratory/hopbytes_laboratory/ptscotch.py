@@ -1,4 +1,9 @@
-"""Partitions of a distributed graph by PT-Scotch, whose C library is called by ctypes. Needs libptscotch."""
+"""First cuts of ``map --distributed`` by PT-Scotch, whose C library is called by ctypes. Needs libptscotch.
+
+``mpirun -n P python -m hopbytes_laboratory.ptscotch [both] map --distributed GRAPH --on MACHINE`` is that
+command of hopbytes with three first cuts by PT-Scotch, which are repaired, refined and recombined like our
+own, in their place; with ``both``, beside them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import ctypes
 import functools
 import os
 import re
+import sys
 from ctypes import c_double, c_int, c_int64, c_void_p
 from glob import glob
 from typing import Any
@@ -14,6 +20,9 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
+from hopbytes.mpi.distributed import islands
+from hopbytes.mpi.distributed.islands import Cut
+from hopbytes.mpi.distributed.refinement import refined
 from hopbytes.mpi.distributed.rows import Rows
 
 #: Name of the environment variable with the file of the library.
@@ -25,6 +34,8 @@ PATTERNS = (
 )
 #: Numbers of options in scotch.h, and of the strategy that prefers quality to speed.
 DETERMINISTIC, FIXED_SEED, QUALITY = 0, 1, 1
+#: Number of cuts, with different seeds.
+STARTS = 3
 #: Share above the mean load that PT-Scotch is asked for. It exceeds it, and the caller repairs that.
 SLACK = 0.03
 
@@ -136,3 +147,31 @@ def _handle(comm: Any) -> Any:
 
 def _at(array: Int64 | None) -> Any:
     return None if array is None else c_void_p(array.ctypes.data)
+
+
+def cuts(cut: Cut, seed: int, *, both: bool) -> list[tuple[Int32, int]]:
+    """Return partitions by PT-Scotch, repaired and refined, with their costs; with `both` also our own."""
+    rows, found = cut.rows, islands.own_cuts(cut, seed) if both else []
+    if min(rows.member.all(rows.n)) == 0:  # PT-Scotch needs a vertex on every process
+        return found or islands.own_cuts(cut, seed)
+    for number in range(STARTS):
+        with rows.member.phase("PT-Scotch"):
+            block = cut_by_ptscotch(rows, cut.caps, seed + number + 1)
+        with rows.member.phase("refine cuts"):
+            block = refined(rows, block, cut.target, cut.where, cut.history)
+        found.append((block, cut.history.costs[-1]))
+    return found
+
+
+def main(words: list[str]) -> None:
+    """Run a command of hopbytes with these first cuts."""
+    from hopbytes.cli.app import main as hopbytes
+
+    both = words[1:2] == ["both"]
+    islands.first_cuts = functools.partial(cuts, both=both)
+    sys.argv = [words[0], *words[1 + both :]]
+    hopbytes()
+
+
+if __name__ == "__main__":
+    main(sys.argv)

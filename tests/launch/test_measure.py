@@ -13,7 +13,8 @@ import pytest
 import hopbytes as hb
 from bench.studies import simulated_machine as simulated
 from helpers.errors import mentions, refused
-from hopbytes.discover.measure import (
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.launch.measure import (
     SIZES,
     Fit,
     Rank,
@@ -26,7 +27,6 @@ from hopbytes.discover.measure import (
     read_times,
     with_measured,
 )
-from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
@@ -36,7 +36,7 @@ def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path
     def measured(*_, **__):
         raise AssertionError("ranks were started")
 
-    monkeypatch.setattr("hopbytes.discover.measure.measure", measured)
+    monkeypatch.setattr("hopbytes.launch.measure.measure", measured)
     (tmp_path / "theirs").write_text("a letter\n")
     with pytest.raises(HopbytesError, match="theirs"):
         measure_to_file(["mpirun", "./app"], hb.allocate("core:2"), str(tmp_path / "theirs"))
@@ -112,7 +112,7 @@ def test_a_line_is_written_at_once(tmp_path, compiler):
     """MPICH makes stdio write every piece alone, and Hydra mixes pieces; a packet is what one write gave."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
-    source = files("hopbytes").joinpath("discover/pingpong.c")
+    source = files("hopbytes").joinpath("launch/pingpong.c")
     subprocess.run([compiler, str(source), "-o", str(tmp_path / "pingpong")], check=True)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
@@ -165,7 +165,7 @@ def test_a_slow_network_gets_fewer_messages_within_the_limit(tmp_path, limit):
 
 
 def test_times_that_were_left_out_are_not_missing_but_others_are():
-    from hopbytes.discover.measure import _times_of_level
+    from hopbytes.launch.measure import _times_of_level
 
     lines = [f"#hopbytes-measure time 0 1 {size} 1e-6 ." for size in (1, 64) for _ in range(5)]
     ended = "#hopbytes-measure sizes 0 1 2 ."

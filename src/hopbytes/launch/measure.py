@@ -156,7 +156,7 @@ def measure(
 def _program(compiler: str | None, folder: str) -> list[str]:
     """Return how the ping-pong starts: built by the compiler given, by mpi4py, else by mpicc."""
     if compiler is None and find_spec("mpi4py") is not None:
-        return [sys.executable, str(files("hopbytes").joinpath("discover/pingpong.py"))]
+        return [sys.executable, str(files("hopbytes").joinpath("launch/pingpong.py"))]
     if compiler is None and shutil.which("mpicc") is None:
         what = "neither mpi4py is installed nor mpicc found, expected one of them (`compiler='mpicc'`)"
         raise UnsupportedError(f"measure: {what}")
@@ -164,7 +164,7 @@ def _program(compiler: str | None, folder: str) -> list[str]:
     if shutil.which(compiler) is None:
         raise UnsupportedError(f"{compiler}: not found, expected an MPI compiler like mpicc")
     program = os.path.join(folder, "pingpong")
-    with as_file(files("hopbytes").joinpath("discover/pingpong.c")) as source:
+    with as_file(files("hopbytes").joinpath("launch/pingpong.c")) as source:
         _output([compiler, "-O2", "-o", program, str(source)])
     return [program]
 

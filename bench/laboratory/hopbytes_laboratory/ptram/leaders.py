@@ -20,9 +20,9 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.mpi.processes import Comm
-from hopbytes.mpi.ptram.search import GroupedWire, OwnRoutes, Part, Wire, led_greedy, led_refine
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import describe
+from hopbytes_laboratory.ptram.search import GroupedWire, OwnRoutes, Part, Wire, led_greedy, led_refine
 
 
 class StrandedError(RuntimeError):

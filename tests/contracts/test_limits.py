@@ -1,0 +1,160 @@
+"""Limits are met exactly: what is as large as allowed is read or written, and one more is refused."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.fabric_text import two_level_fabric
+from hopbytes.errors import HopbytesError
+from hopbytes.formats.task_places import read_forbidden
+from hopbytes.machines.spec import from_hierarchy, parse_machine
+
+PU = '<topology version="2.0"><object type="Machine"><object type="PU" os_index="{}"/></object></topology>'
+HOSTS = "node,x\na,0\nb,1\n"
+NCCL = (
+    "n1:5:9 [0] NCCL INFO comm 0xa0 rank 0 nranks 2 cudaDev 0 busId 1 - Init COMPLETE\n"
+    "n1:6:9 [1] NCCL INFO comm 0xa1 rank 1 nranks 2 cudaDev 1 busId 2 - Init COMPLETE\n"
+    "n1:5:5 [0] NCCL INFO AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x8f count 2 datatype 7 op 0 root 0 "
+    "comm 0xa0 [nranks=2] stream 0x5\n"
+)
+STAR = "host a b c\nswitch s\nlink a s\nlink b s\nlink c s\n"
+FOAM = "FoamFile { class labelList; format ascii; }\n3 ( 0 1 0 )\n"
+
+
+def machine(text="", spec="{}"):
+    """Return what makes a machine from a spec in which the name of a file with this text may stand."""
+    def make(path):
+        path.write_text(text)
+        return parse_machine(spec.format(path))
+
+    return make
+
+
+def spec(text):
+    return machine(spec=text)
+
+
+def pattern(text, format):
+    def make(path):
+        path.write_text(text)
+        return hb.read(path, format)
+
+    return make
+
+
+def mapping(text, format, n=None, on="node:2 core:2"):
+    def make(path):
+        path.write_text(text)
+        return hb.read_mapping(path, hb.allocate(on, hosts="a,b"), format, n=n)
+
+    return make
+
+
+def placed(format, spec="node:2 core:2", **options):
+    def make(path):
+        where = hb.allocate(spec, hosts="a,b")
+        hb.write(hb.Mapping(range(where.k), where), path, format, force=True, **options)
+
+    return make
+
+
+def written(graph, format):
+    return lambda path: hb.write(graph, path, format, force=True)
+
+
+def forbidden(path):
+    path.write_text("0-1 0\n1 1,0\n")
+    read_forbidden(path, 2, 2)
+
+
+def lowered(text):
+    def make(_):
+        distance = parse_machine(text).distance()
+        distance.select(np.arange(len(distance.labels) - 1)).lowered()  # all but one: nothing is known yet
+
+    return make
+
+
+def hosts_of_a_table(path):
+    path.write_text(HOSTS)
+    hb.allocate("torus:4", hosts=str(path))
+
+
+def fabric(options):
+    return lambda path: hb.allocate(f"ib:{two_level_fabric(hosts=2).write(path.with_suffix('.d'))}:{options}")
+
+
+#: Module and constant, its least value with which an action succeeds, and the action.
+LIMITS = [
+    ("formats.task_places.MOST_PAIRS", 4, forbidden),
+    ("formats.parsing.MAX_TASKS", 3, pattern(FOAM, "openfoam")),
+    ("formats.patterns.metis.MAX_TASKS", 3, pattern("3 2\n2\n1 3\n2\n", "metis")),
+    ("formats.patterns.metis.MAX_TASKS", 2, pattern("2 1 10 2\n1 1 2\n1 1 1\n", "metis")),
+    ("formats.patterns.metis.MAX_TASKS", 2, pattern("0\n2 2\n0 000\n1 1\n1 0\n", "scotch")),
+    ("formats.patterns.tables.MAX_TASKS", 2,
+     pattern("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", "mm")),
+    ("formats.patterns.tables.LARGEST_MATRIX", 2, written(hb.CommGraph.from_edges([0], [1]), "csv")),
+    ("formats.patterns.tables.LARGEST_MATRIX", 2, written(hb.CommGraph.from_edges([0], [1]), "dense")),
+    ("formats.patterns.programs.MOST_PROGRAMS", 2,
+     pattern("program stencil:2 ./a\nprogram stencil:2 ./b\n", "programs")),
+    ("formats.patterns.programs.MOST_RANKS", 6, pattern("program stencil:2x3 ./a\n", "programs")),
+    ("formats.patterns.nccl.MAX_SUM", 8, pattern(NCCL, "nccl")),
+    ("formats.mappings.numbering.MAX_CPU", 8, placed("slurm", allowed="0-1,7")),
+    ("formats.mappings.openmpi.MAX_RANKS", 2, mapping("rank 0=a slot=0\nrank 1=b slot=1\n", "openmpi")),
+    ("formats.mappings.host_lists.MAX_RANKS", 3, mapping("a:2\nb\n", "hydra")),
+    ("machines.kinds.table.MAX_PLACES", 2, machine("0 1\n1 0\n", "table:{}")),
+    ("machines.kinds.table.MAX_DISTANCE", 7, machine("0 7\n1 0\n", "table:{}")),
+    ("machines.kinds.links.MAX_CABLES", 3, machine("link a b 1 x3\n", "links:{}")),
+    ("machines.kinds.links.MAX_CAPACITY", 5, machine("link a b 5\n", "links:{}")),
+    ("machines.kinds.links.MAX_TABLE", 3, machine(STAR, "links:{}")),
+    ("machines.kinds.links.MAX_TABLE", 12,
+     machine(STAR, "links:{}:route=spread")),
+    ("machines.kinds.coordinates.MAX_NODES", 2, machine("a 0 1\nb 1 1\na 0 1\n", "coordinates:{}")),
+    ("machines.kinds.scotch.MAX_PLACES", 2, machine("deco 0\n2 3\n1 1 1\n0 1 2\n3\n", "scotch:{}")),
+    ("machines.kinds.scotch.MAX_TERMINALS", 8, machine("hcub 3\n", "scotch:{}")),
+    ("machines.kinds.synthetic.MAX_PUS", 8, spec("synthetic:core:4 pu:2")),
+    ("machines.kinds.hwloc.MAX_PUS", 4, machine(PU.format(3), "hwloc:{}")),
+    ("machines.node.node_tree.MAX_PUS", 4, spec("synthetic:core:4")),
+    ("machines.kinds.torus.MAX_CORES", 8, spec("torus:4:nodes=2")),
+    ("machines.spec_fields.MAX_CORES", 8, spec("mesh:4x2")),
+    ("machines.kinds.hyperx.MAX_CORES", 8, spec("hyperx:4:nodes=2")),
+    ("machines.kinds.hyperx.MAX_LINKS", 2 * 6 + 3 * 2, spec("hyperx:3:nodes=2")),
+    ("machines.kinds.dragonfly.MAX_CORES", 12, spec("dragonfly:3x2x2")),
+    ("machines.kinds.dragonfly.MAX_LINKS", 6 * (2 * 2 + 1 + 1), spec("dragonfly:3x2x2")),
+    ("machines.kinds.dragonfly.MAX_TABLE", (10 + 8) * 8 + 2 * 3 * (4 + 1), spec("dragonfly+:2x2x2:spines=3")),
+    ("machines.kinds.fattree.MAX_CORES", 9, spec("fattree:3x3:nodes=4")),
+    ("machines.kinds.fattree.MAX_CABLES", 9 + 3 * 2 * 2, spec("fattree:3x3:up=1x2:cables=1x2")),
+    ("machines.kinds.rails.MAX_TABLE", (6 + 2 + 4 + 1) * 6, spec("rails:3x2:domain=2:pod=2:spines=1")),
+    ("machines.network_machine.MAX_PER_HOP", 5, spec("torus:3@5")),
+    ("machines.kinds.ib.MAX_TABLE", (4 + 4) * 4, fabric("routes=spread")),
+    ("machines.distances.MAX_NODES_IN_TABLE", 5, lowered("dragonfly:3x2x1")),
+    ("machines.distances.MAX_NODES_IN_TABLE", 3, lowered("rails:2x2")),
+    ("machines.tree.MAX_CORES", 8, spec("node:2 core:4")),
+    ("machines.tree.MAX_CORES", 8, spec("node:2 core:[3,5]")),
+    ("machines.tree.MAX_LEVELS", 3, spec("a:1 b:1 c:1")),
+    ("machines.spec.MAX_LEVELS", 3, spec("a:1 b:1 c:1")),
+    ("machines.spec.MAX_LEVELS", 2, lambda _: from_hierarchy("4:2")),
+    ("machines.tree.MAX_DISTANCE", 7, spec("core:2@7")),
+    ("machines.tree.MAX_CAPACITY", 5, spec("core:2:cap=5")),
+    ("machines.tree.MAX_CAPACITY", 4, spec("a:2:over=4")),
+    ("machines.spec.MAX_CAPACITY", 4, spec("a:2:over=4")),
+    ("machines.allocate.units.MAX_CAPACITY", 6,
+     lambda _: hb.allocate("node:2:cap=3 core:2", capacity="core=0:2")),
+    ("machines.allocate.units.MAX_CAPACITY", 4, lambda _: hb.allocate("node:2 core:2", capacity="node=0:4")),
+    ("machines.allocate.hosts.MAX_HOSTS", 2, hosts_of_a_table),
+]
+
+
+@pytest.mark.parametrize(("constant", "least", "act"), LIMITS, ids=[f"{row[0]}={row[1]}" for row in LIMITS])
+def test_limits_are_met_exactly(tmp_path, monkeypatch, constant, least, act):
+    module, _, name = constant.rpartition(".")
+    place = importlib.import_module(f"hopbytes.{module}")
+    act(tmp_path / "file")  # before the limit is changed, so that the action is right
+    monkeypatch.setattr(place, name, least)
+    act(tmp_path / "file")
+    monkeypatch.setattr(place, name, least - 1)
+    with pytest.raises(HopbytesError) as caught:
+        act(tmp_path / "file")
+    assert "\n" not in str(caught.value)

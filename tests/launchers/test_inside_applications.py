@@ -42,8 +42,9 @@ HPCC = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """These programs compute for some seconds."""
+    """These programs compute for some seconds, and on a busy computer they wait long."""
     monkeypatch.setattr(several_hosts, "PATIENCE", 300)
+    monkeypatch.setattr(several_hosts, "IDLE", 60)
 
 
 def lammps(folder):

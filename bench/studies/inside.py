@@ -36,7 +36,7 @@ PATIENCE = 1200
 #: Modules whose tests repeat what they do for many types and sizes, wait for files, start programs, or use a
 #: process alone, and the number of orders in which they run. All others run in every order.
 FEW_ORDERS = {
-    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "io": 3, "spawn": 2, "datatype|msgspec|pack|util_dtlib": 1
+    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "io": 3, "spawn|util_pool": 2, "datatype|msgspec|pack|util_dtlib": 1
 }  # fmt: skip
 #: A library with which processes that wait sleep: they may be more than the cores.
 ASLEEP = """#define _GNU_SOURCE

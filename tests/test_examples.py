@@ -48,7 +48,7 @@ def test_readme(tmp_path, monkeypatch, capsys):
 
 
 def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
-    """launchers/test_documents.py runs the others; the machine takes the place of a probed one."""
+    """launchers/test_launches_of_documents.py runs the others; the machine takes the place of a probed one."""
     page = (ROOT / "docs/first-hour.md").read_text()
     lines = [line for block in re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
              for line in block.splitlines()]  # fmt: skip

@@ -254,7 +254,7 @@ def test_the_pictures_of_the_readme_are_current():
         assert float(re.search(r'<svg[^>]* width="([\d.]+)"', picture.decode())[1]) <= 830
 
 
-#: Launchers, and files that tests/launchers/test_documents.py makes.
+#: Launchers, and files that tests/launchers/test_launches_of_documents.py makes.
 NOT_HERE = re.compile(r" -- |job\.machine\.json|node\.xml")
 
 
@@ -276,7 +276,7 @@ print("all lines ran")
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs/do").glob("*.md")), ids=lambda page: page.stem)
 def test_recipes_without_a_launcher_run_as_they_are_printed(page, tmp_path):
-    """launchers/test_documents.py runs those with a launcher."""
+    """launchers/test_launches_of_documents.py runs those with a launcher."""
     marked = r"^(<!-- not run[^\n]*\n)?```\n(.*?)^```$"
     blocks = re.findall(marked, page.read_text(), re.MULTILINE | re.DOTALL)
     lines = [line for mark, block in blocks if not mark for line in block.splitlines()]

@@ -7,7 +7,6 @@
 #include "partition/initial/in_order.hpp"
 #include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
-#include "partition/refinement/balance_exactly.hpp"
 #include "partition/refinement/even_sizes.hpp"
 
 namespace hopbytes {
@@ -183,7 +182,8 @@ template <class W> void ExactPartitioner<W>::balance() {
   const Graph<W>& g = partition_.graph();
   if (g.max_load != 1 || g.total_load != g.n) return;
   std::vector<int64_t> load = partition_.loads();
-  if (!balance_exactly(g, partition_.blocks().data(), load, size_, control_)) return;
+  EvenSizes().refine(g, {}, partition_.blocks(), load, size_, control_);
+  if (load == partition_.loads()) return;
   partition_.blocks_were_changed();
   pairs_.attach(partition_);
   pairs_.refine_attached(partition_, control_);

@@ -15,8 +15,8 @@ namespace hopbytes {
 
 template <class W> class ExactPartitioner {
  public:
-  // With more blocks than this there is no recombination, because balance_exactly() would examine too many
-  // paths.
+  // With more blocks than this there is no recombination, because chains of moves between all pairs of them
+  // took too long when every pair was looked at.
   static constexpr int32_t kMostBlocks = PairwiseFm<W>::kFewBlocks;
 
   // Returns whether this partitioner applies: unit loads, and block sizes that add up to the number of

@@ -142,11 +142,6 @@ def _connect() -> None:
     from hopbytes import model
     from hopbytes.model.given_as_text import readers
 
-    def place_side(where: _typing.Any) -> Allocation:
-        from hopbytes.solve.sides import place_side
-
-        return place_side(where)
-
     def partition_of(graph: CommGraph, parts: int) -> _typing.Any:
         return __getattr__("map_tasks")(graph, f"core:{parts}", "fast", partition=True).pe
 
@@ -157,9 +152,9 @@ def _connect() -> None:
 
     model.picture = svg_of
     readers.update(
-        pattern=lambda text: __getattr__("read_pattern")(text),
+        pattern=lambda text, **options: __getattr__("read_pattern")(text, **options),
         mapping=lambda text: __getattr__("read_mapping")(text),
-        machine=place_side,
+        machine=lambda text: __getattr__("allocate")(text),
         parts=lambda path: __getattr__("read")(path, "plain", holds="mapping"),
         partition=lambda graph: partition_of(*graph),
     )

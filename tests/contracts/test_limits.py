@@ -9,7 +9,9 @@ import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.task_places import read_forbidden
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.spec import from_hierarchy, parse_machine
+from hopbytes.model.allocation import SlotUse
 
 PU = '<topology version="2.0"><object type="Machine"><object type="PU" os_index="{}"/></object></topology>'
 HOSTS = "node,x\na,0\nb,1\n"
@@ -88,73 +90,115 @@ def fabric(options):
 
 #: Module and constant, its least value with which an action succeeds, and the action.
 LIMITS = [
-    ("formats.task_places.MOST_PAIRS", 4, forbidden),
-    ("formats.parsing.MAX_TASKS", 3, pattern(FOAM, "openfoam")),
-    ("formats.patterns.metis.MAX_TASKS", 3, pattern("3 2\n2\n1 3\n2\n", "metis")),
-    ("formats.patterns.metis.MAX_TASKS", 2, pattern("2 1 10 2\n1 1 2\n1 1 1\n", "metis")),
-    ("formats.patterns.metis.MAX_TASKS", 2, pattern("0\n2 2\n0 000\n1 1\n1 0\n", "scotch")),
-    ("formats.patterns.tables.MAX_TASKS", 2,
+    ("hopbytes.formats.task_places.MOST_PAIRS", 4, forbidden),
+    ("hopbytes.formats.parsing.MAX_TASKS", 3, pattern(FOAM, "openfoam")),
+    ("hopbytes.formats.patterns.metis.MAX_TASKS", 3, pattern("3 2\n2\n1 3\n2\n", "metis")),
+    ("hopbytes.formats.patterns.metis.MAX_TASKS", 2, pattern("2 1 10 2\n1 1 2\n1 1 1\n", "metis")),
+    ("hopbytes.formats.patterns.metis.MAX_TASKS", 2, pattern("0\n2 2\n0 000\n1 1\n1 0\n", "scotch")),
+    ("hopbytes.formats.patterns.tables.MAX_TASKS", 2,
      pattern("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", "mm")),
-    ("formats.patterns.tables.LARGEST_MATRIX", 2, written(hb.CommGraph.from_edges([0], [1]), "csv")),
-    ("formats.patterns.tables.LARGEST_MATRIX", 2, written(hb.CommGraph.from_edges([0], [1]), "dense")),
-    ("formats.patterns.programs.MOST_PROGRAMS", 2,
+    ("hopbytes.formats.patterns.tables.LARGEST_MATRIX", 2, written(hb.CommGraph.from_edges([0], [1]), "csv")),
+    ("hopbytes.formats.patterns.tables.LARGEST_MATRIX", 2,
+     written(hb.CommGraph.from_edges([0], [1]), "dense")),
+    ("hopbytes.formats.patterns.programs.MOST_PROGRAMS", 2,
      pattern("program stencil:2 ./a\nprogram stencil:2 ./b\n", "programs")),
-    ("formats.patterns.programs.MOST_RANKS", 6, pattern("program stencil:2x3 ./a\n", "programs")),
-    ("formats.patterns.nccl.MAX_SUM", 8, pattern(NCCL, "nccl")),
-    ("formats.mappings.numbering.MAX_CPU", 8, placed("slurm", allowed="0-1,7")),
-    ("formats.mappings.openmpi.MAX_RANKS", 2, mapping("rank 0=a slot=0\nrank 1=b slot=1\n", "openmpi")),
-    ("formats.mappings.host_lists.MAX_RANKS", 3, mapping("a:2\nb\n", "hydra")),
-    ("machines.kinds.table.MAX_PLACES", 2, machine("0 1\n1 0\n", "table:{}")),
-    ("machines.kinds.table.MAX_DISTANCE", 7, machine("0 7\n1 0\n", "table:{}")),
-    ("machines.kinds.links.MAX_CABLES", 3, machine("link a b 1 x3\n", "links:{}")),
-    ("machines.kinds.links.MAX_CAPACITY", 5, machine("link a b 5\n", "links:{}")),
-    ("machines.kinds.links.MAX_TABLE", 3, machine(STAR, "links:{}")),
-    ("machines.kinds.links.MAX_TABLE", 12,
+    ("hopbytes.formats.patterns.programs.MOST_RANKS", 6, pattern("program stencil:2x3 ./a\n", "programs")),
+    ("hopbytes.formats.patterns.nccl.MAX_SUM", 8, pattern(NCCL, "nccl")),
+    ("hopbytes.formats.mappings.numbering.MAX_CPU", 8, placed("slurm", allowed="0-1,7")),
+    ("hopbytes.formats.mappings.openmpi.MAX_RANKS", 2,
+     mapping("rank 0=a slot=0\nrank 1=b slot=1\n", "openmpi")),
+    ("hopbytes.formats.mappings.host_lists.MAX_RANKS", 3, mapping("a:2\nb\n", "hydra")),
+    ("hopbytes.machines.kinds.table.MAX_PLACES", 2, machine("0 1\n1 0\n", "table:{}")),
+    ("hopbytes.machines.kinds.table.MAX_DISTANCE", 7, machine("0 7\n1 0\n", "table:{}")),
+    ("hopbytes.machines.kinds.links.MAX_CABLES", 3, machine("link a b 1 x3\n", "links:{}")),
+    ("hopbytes.machines.kinds.links.MAX_CAPACITY", 5, machine("link a b 5\n", "links:{}")),
+    ("hopbytes.machines.kinds.links.MAX_TABLE", 3, machine(STAR, "links:{}")),
+    ("hopbytes.machines.kinds.links.MAX_TABLE", 12,
      machine(STAR, "links:{}:route=spread")),
-    ("machines.kinds.coordinates.MAX_NODES", 2, machine("a 0 1\nb 1 1\na 0 1\n", "coordinates:{}")),
-    ("machines.kinds.scotch.MAX_PLACES", 2, machine("deco 0\n2 3\n1 1 1\n0 1 2\n3\n", "scotch:{}")),
-    ("machines.kinds.scotch.MAX_TERMINALS", 8, machine("hcub 3\n", "scotch:{}")),
-    ("machines.kinds.synthetic.MAX_PUS", 8, spec("synthetic:core:4 pu:2")),
-    ("machines.kinds.hwloc.MAX_PUS", 4, machine(PU.format(3), "hwloc:{}")),
-    ("machines.node.node_tree.MAX_PUS", 4, spec("synthetic:core:4")),
-    ("machines.kinds.torus.MAX_CORES", 8, spec("torus:4:nodes=2")),
-    ("machines.spec_fields.MAX_CORES", 8, spec("mesh:4x2")),
-    ("machines.kinds.hyperx.MAX_CORES", 8, spec("hyperx:4:nodes=2")),
-    ("machines.kinds.hyperx.MAX_LINKS", 2 * 6 + 3 * 2, spec("hyperx:3:nodes=2")),
-    ("machines.kinds.dragonfly.MAX_CORES", 12, spec("dragonfly:3x2x2")),
-    ("machines.kinds.dragonfly.MAX_LINKS", 6 * (2 * 2 + 1 + 1), spec("dragonfly:3x2x2")),
-    ("machines.kinds.dragonfly.MAX_TABLE", (10 + 8) * 8 + 2 * 3 * (4 + 1), spec("dragonfly+:2x2x2:spines=3")),
-    ("machines.kinds.fattree.MAX_CORES", 9, spec("fattree:3x3:nodes=4")),
-    ("machines.kinds.fattree.MAX_CABLES", 9 + 3 * 2 * 2, spec("fattree:3x3:up=1x2:cables=1x2")),
-    ("machines.kinds.rails.MAX_TABLE", (6 + 2 + 4 + 1) * 6, spec("rails:3x2:domain=2:pod=2:spines=1")),
-    ("machines.network_machine.MAX_PER_HOP", 5, spec("torus:3@5")),
-    ("machines.kinds.ib.MAX_TABLE", (4 + 4) * 4, fabric("routes=spread")),
-    ("machines.distances.MAX_NODES_IN_TABLE", 5, lowered("dragonfly:3x2x1")),
-    ("machines.distances.MAX_NODES_IN_TABLE", 3, lowered("rails:2x2")),
-    ("machines.tree.MAX_CORES", 8, spec("node:2 core:4")),
-    ("machines.tree.MAX_CORES", 8, spec("node:2 core:[3,5]")),
-    ("machines.tree.MAX_LEVELS", 3, spec("a:1 b:1 c:1")),
-    ("machines.spec.MAX_LEVELS", 3, spec("a:1 b:1 c:1")),
-    ("machines.spec.MAX_LEVELS", 2, lambda _: from_hierarchy("4:2")),
-    ("machines.tree.MAX_DISTANCE", 7, spec("core:2@7")),
-    ("machines.tree.MAX_CAPACITY", 5, spec("core:2:cap=5")),
-    ("machines.tree.MAX_CAPACITY", 4, spec("a:2:over=4")),
-    ("machines.spec.MAX_CAPACITY", 4, spec("a:2:over=4")),
-    ("machines.allocate.units.MAX_CAPACITY", 6,
+    ("hopbytes.machines.kinds.coordinates.MAX_NODES", 2, machine("a 0 1\nb 1 1\na 0 1\n", "coordinates:{}")),
+    ("hopbytes.machines.kinds.scotch.MAX_PLACES", 2, machine("deco 0\n2 3\n1 1 1\n0 1 2\n3\n", "scotch:{}")),
+    ("hopbytes.machines.kinds.scotch.MAX_TERMINALS", 8, machine("hcub 3\n", "scotch:{}")),
+    ("hopbytes.machines.kinds.synthetic.MAX_PUS", 8, spec("synthetic:core:4 pu:2")),
+    ("hopbytes.machines.kinds.hwloc.MAX_PUS", 4, machine(PU.format(3), "hwloc:{}")),
+    ("hopbytes.machines.node.node_tree.MAX_PUS", 4, spec("synthetic:core:4")),
+    ("hopbytes.machines.kinds.torus.MAX_CORES", 8, spec("torus:4:nodes=2")),
+    ("hopbytes.machines.spec_fields.MAX_CORES", 8, spec("mesh:4x2")),
+    ("hopbytes.machines.kinds.hyperx.MAX_CORES", 8, spec("hyperx:4:nodes=2")),
+    ("hopbytes.machines.kinds.hyperx.MAX_LINKS", 2 * 6 + 3 * 2, spec("hyperx:3:nodes=2")),
+    ("hopbytes.machines.kinds.dragonfly.MAX_CORES", 12, spec("dragonfly:3x2x2")),
+    ("hopbytes.machines.kinds.dragonfly.MAX_LINKS", 6 * (2 * 2 + 1 + 1), spec("dragonfly:3x2x2")),
+    ("hopbytes.machines.kinds.dragonfly.MAX_TABLE", (10 + 8) * 8 + 2 * 3 * (4 + 1),
+     spec("dragonfly+:2x2x2:spines=3")),
+    ("hopbytes.machines.kinds.fattree.MAX_CORES", 9, spec("fattree:3x3:nodes=4")),
+    ("hopbytes.machines.kinds.fattree.MAX_CABLES", 9 + 3 * 2 * 2, spec("fattree:3x3:up=1x2:cables=1x2")),
+    ("hopbytes.machines.kinds.rails.MAX_TABLE", (6 + 2 + 4 + 1) * 6,
+     spec("rails:3x2:domain=2:pod=2:spines=1")),
+    ("hopbytes.machines.network_machine.MAX_PER_HOP", 5, spec("torus:3@5")),
+    ("hopbytes.machines.kinds.ib.MAX_TABLE", (4 + 4) * 4, fabric("routes=spread")),
+    ("hopbytes.machines.distances.MAX_NODES_IN_TABLE", 5, lowered("dragonfly:3x2x1")),
+    ("hopbytes.machines.distances.MAX_NODES_IN_TABLE", 3, lowered("rails:2x2")),
+    ("hopbytes.machines.tree.MAX_CORES", 8, spec("node:2 core:4")),
+    ("hopbytes.machines.tree.MAX_CORES", 8, spec("node:2 core:[3,5]")),
+    ("hopbytes.machines.tree.MAX_LEVELS", 3, spec("a:1 b:1 c:1")),
+    ("hopbytes.machines.spec.MAX_LEVELS", 3, spec("a:1 b:1 c:1")),
+    ("hopbytes.machines.spec.MAX_LEVELS", 2, lambda _: from_hierarchy("4:2")),
+    ("hopbytes.machines.tree.MAX_DISTANCE", 7, spec("core:2@7")),
+    ("hopbytes.machines.tree.MAX_CAPACITY", 5, spec("core:2:cap=5")),
+    ("hopbytes.machines.tree.MAX_CAPACITY", 4, spec("a:2:over=4")),
+    ("hopbytes.machines.spec.MAX_CAPACITY", 4, spec("a:2:over=4")),
+    ("hopbytes.machines.allocate.units.MAX_CAPACITY", 6,
      lambda _: hb.allocate("node:2:cap=3 core:2", capacity="core=0:2")),
-    ("machines.allocate.units.MAX_CAPACITY", 4, lambda _: hb.allocate("node:2 core:2", capacity="node=0:4")),
-    ("machines.allocate.hosts.MAX_HOSTS", 2, hosts_of_a_table),
+    ("hopbytes.machines.allocate.units.MAX_CAPACITY", 4,
+     lambda _: hb.allocate("node:2 core:2", capacity="node=0:4")),
+    ("hopbytes.machines.allocate.hosts.MAX_HOSTS", 2, hosts_of_a_table),
 ]
 
 
 @pytest.mark.parametrize(("constant", "least", "act"), LIMITS, ids=[f"{row[0]}={row[1]}" for row in LIMITS])
 def test_limits_are_met_exactly(tmp_path, monkeypatch, constant, least, act):
     module, _, name = constant.rpartition(".")
-    place = importlib.import_module(f"hopbytes.{module}")
+    place = importlib.import_module(module)
     act(tmp_path / "file")  # before the limit is changed, so that the action is right
     monkeypatch.setattr(place, name, least)
     act(tmp_path / "file")
     monkeypatch.setattr(place, name, least - 1)
     with pytest.raises(HopbytesError) as caught:
         act(tmp_path / "file")
+    assert "\n" not in str(caught.value)
+
+
+#: What reads a number, the number, and the most digits that it may have, zeros before it included.
+DIGITS = [
+    (lambda text: spec(f"torus:{text}"), 4, 9), (lambda text: spec(f"torus:4:nodes={text}"), 2, 19),
+    (lambda text: spec(f"torus:4@{text}"), 3, 19), (lambda text: spec(f"core:{text}"), 3, 19),
+    (lambda text: spec(f"core:2@{text}"), 3, 19), (lambda text: lambda _: from_hierarchy(f"{text}:2"), 4, 19),
+    (lambda text: machine("SwitchName=a Nodes=n[1-2]\n", f"slurm:{{}}:node={text}"), 50, 19),
+    (lambda text: machine(f"cmplt {text}\n", "scotch:{}"), 4, 18),
+    (lambda text: machine(f"0 {text}\n1 0\n", "table:{}"), 2**62, 19),
+    (lambda text: machine(f"a {text} 1\n", "coordinates:{}"), 3, 9),
+    (lambda text: machine(f"link a b {text}\n", "links:{}"), 2**62, 19),
+    (lambda text: machine(f"link a b 1 x{text}\n", "links:{}"), 3, 9),
+    (lambda text: machine("node,x\na,1\n", f"torus:4:bw={text}"), 3, 19),
+    (lambda text: lambda _: spread(hb.allocate("core:2"), 1, SlotUse(tasks_per=f"core={text}")), 1, 9),
+    (lambda text: lambda _: hb.allocate("node:2 core:2", exclude=f"node={text}"), 1, 9),
+    (lambda text: lambda _: hb.allocate("torus:4", hosts=f"nodes:{text}"), 1, 9),
+    (lambda text: pattern(f"{text}\n0 1\n", "edges"), 4, 18),
+    (lambda text: pattern(
+        f"%%MatrixMarket matrix coordinate real general\n2 2 {text}\n1 2 1\n", "mm"), 1, 18),
+    (lambda text: pattern(f"{text} 1\n2\n1\n", "metis"), 2, 19),
+    (lambda text: pattern(f"0\n2 {text}\n0 000\n1 1\n1 0\n", "scotch"), 2, 18),
+    (lambda text: pattern(f"0\n2 2\n0 000\n1 {text}\n1 0\n", "scotch"), 1, 18),
+    (lambda text: pattern(f"0 init\n1 init\n0 send 1 {text}\n", "simgrid"), 5, 40),
+    (lambda text: mapping(f"{text}\n", "plain"), 1, 18),
+    (lambda text: mapping(f"rank {text}=a slot=0\n", "openmpi"), 0, 9),
+    (lambda text: mapping(f"a:{text}\n", "hydra"), 2, 9),
+    (lambda text: placed("slurm", allowed=f"0-{text}"), 3, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "value", "most"), DIGITS)
+def test_digits_of_numbers(tmp_path, act, value, most):
+    act(f"{value:0{most}}")(tmp_path / "file")
+    with pytest.raises(HopbytesError) as caught:
+        act(f"{value:0{most + 1}}")(tmp_path / "file")
     assert "\n" not in str(caught.value)

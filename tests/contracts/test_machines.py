@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.errors import mentions
 from helpers.paths import EXAMPLES, GPU_SAMPLES, HWLOC_SAMPLES
 from helpers.strategies import check_groupings
-from hopbytes.errors import HopbytesError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.base import machines
 from hopbytes.machines.network_machine import NetworkMachine
-from hopbytes.machines.spec import parse_machine
+from hopbytes.machines.spec import parse_machine, with_distances
 
 #: At least one spec of every kind that needs no file; kinds read from files have tests of their own too.
 SPECS = {
@@ -115,6 +116,8 @@ def test_cuts_of_any_subset(spec, data):
     assert all(len(part) and np.all(np.diff(part) > 0) for part in parts)
     assert sorted(np.concatenate(parts).tolist()) == cores.tolist()
     check_groupings(machine.groups(cores), len(cores))
+    together = np.diff(machine.node_of_core()[cores]) == 0
+    assert all(np.all(np.diff(grouping)[together] >= 0) for grouping in machine.groups(cores))
 
 
 @pytest.mark.parametrize("spec", NETWORKS)
@@ -212,13 +215,16 @@ def test_facts_about_networks_are_their_definitions(spec):
     assert (facts["diameter"], facts["sources_looked_at"]) == (max(apart, default=0), len(everyone))
     assert facts["mean_distance"] == (sum(apart.tolist()) / len(apart) if len(apart) else 0)
     assert (facts["unrouted_pairs"], facts["capacity_unit"]) == (np.count_nonzero(hops < 0), network.unit)
-    assert facts["several_paths"] == (network.routes([0], [0]).numerators is not None)
+    routes = network.routes(*(side.reshape(-1) for side in np.meshgrid(everyone, everyone)))
+    shared = routes.numerators is not None and bool(np.any(routes.numerators != routes.denominators))
+    assert facts["several_paths"] == shared
     classes = network.capacity_classes()
     assert list(classes.values) == sorted(set(there))
     for number, width in enumerate(classes.values if classes.links is not None else ()):
         own = classes.links[classes.start[number] : classes.start[number + 1]]
         assert own.tolist() == np.flatnonzero(network.capacity == width).tolist()
     prices, unit = network.prices()
+    assert prices is None or not prices.flags.writeable  # it is computed once for all
     assert prices is None or {unit} == set((prices * network.capacity)[network.capacity > 0].tolist())
 
 
@@ -233,6 +239,25 @@ def test_facts_about_networks_are_their_definitions(spec):
 def test_levels_of_networks_and_their_usual_distances(spec, levels):
     machine = parse_machine(spec)
     assert " ".join(f"{level.name} {level.distance}" for level in machine.levels) == levels
+
+
+@pytest.mark.parametrize("spec", ALL)
+def test_levels_that_a_machine_does_not_have(spec):
+    machine = parse_machine(spec)
+    with pytest.raises(HopbytesError, match=mentions("nolevel")):
+        with_distances(machine, "nolevel=3")
+    for level in machine.levels if machine.network() is None else ():
+        assert with_distances(machine, f"{level.name}={level.distance}") == machine
+
+
+@pytest.mark.parametrize("spec", [spec for spec in NETWORKS if "simgrid" not in spec])
+def test_distances_of_networks_do_not_shrink_outwards(spec):
+    outside, inside = spec.partition(" / ")[0], "gpu" if spec.startswith("rails") else "core"
+    outside = re.sub(r"@[0-9]+", "", outside)
+    count = outside.split("x")[1][0] if inside == "gpu" else 2
+    assert parse_machine(f"{outside}@5 / {inside}:{count}@5").hop_distance == 5
+    with pytest.raises(FormatError, match=mentions("4", "5", inside)):
+        parse_machine(f"{outside}@4 / {inside}:{count}@5")
 
 
 @pytest.mark.parametrize("spec", [

@@ -97,6 +97,30 @@ def test_several_files_do_not_go_beside_a_device(form):
     assert not [name for name in os.listdir("/dev") if name.startswith("null.")]
 
 
+@pytest.mark.parametrize(("name", "form", "words"), [
+    ("-x", "openmpi", ""), ("a b", "openmpi", ""), ("a:b", "openmpi", "special meaning"),
+    ("a:b", "slurm", ""),
+    ("a\nb", "slurm", "cannot be typed"), ("a\nb", "plain", ""), ("a,b/c", "openmpi", "special meaning"),
+    ("", "plain", "empty name"), ("a\0b", "plain", "null"), ("-", "openmpi", "several files"),
+])  # fmt: skip
+def test_names_of_files_in_commands(tmp_path, monkeypatch, name, form, words):
+    """They are quoted for a shell and no options; what a launcher would misunderstand is refused."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a,b").mkdir()
+    mapping = Mapping([1, 0], hb.allocate("node:1 core:2", hosts="n1"), {"problem": "processes"})
+    if words:
+        for act in (lambda: hb.write(mapping, name, form), lambda: check_target(name, form, holds="mapping")):
+            with pytest.raises(UnsupportedError, match=words):
+                act()
+        assert os.listdir(tmp_path) == ["a,b"]
+        return
+    check_target(name, form, holds="mapping")
+    written = hb.write(mapping, name, form)
+    assert set(written.paths) == set(os.listdir(tmp_path)) - {"a,b"}
+    quoted = {"-x": "./-x", "a b": "'a b", "a:b": "a:b"}.get(name, "")
+    assert quoted in written.launch
+
+
 def test_facts_of_a_machine_with_very_many_places_count_right():
     facts = machine_facts(hb.allocate("node:3 core:[2,3,4] pu:2", exclude="core=1"))
     assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (9, 6, [1, 1])

@@ -192,7 +192,7 @@ COO = {"format": b"coo", "shape": [2, 2], "row": [1, 0], "col": [0, 1], "data": 
     (ROWS, {"targets": [-1, 0]}, "targets -1 to 0"),
     (ROWS, {"targets": [2**31, 0]}, "targets 2147483648"), (ROWS, {"volumes": [[5, 7]]}, "volumes 1-d"),
     (ROWS, {"loads": [-3, 4]}, "loads -3"),
-    (ROWS, {"targets": [2, 0]}, "0..1"), (ROWS, {"indptr": [0, 1, 3]}, "3"),
+    (ROWS, {"targets": [2, 0]}, "0..1"), (ROWS, {"indptr": [0, 1, 3]}, "indptr ascend 2"),
     (CSR, {"shape": [2, 3]}, "[2, 3] square"), (CSR, {"shape": [2]}, "[2] square"),
     (CSR, {"shape": [2.0, 2.0]}, "square"),
     (CSR, {"data": None}, "data missing csr"), (CSR, {"indices": [[1, 0]]}, "indices missing"),
@@ -252,6 +252,16 @@ def test_headers_of_native_archives(tmp_path, change, words):
     npz(path, **(members | {"phase0.pattern": inner}))
     with pytest.raises(FormatError, match=mentions("phase 0", "3", "2")):
         read(path)
+
+
+def test_an_archive_as_large_as_is_allowed(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, indptr=np.zeros(5001, np.int64), targets=np.empty(0, np.int32))
+    with zipfile.ZipFile(path) as archive:
+        total = sum(info.file_size for info in archive.infolist())
+    assert read(path, max_bytes=total).n == 5000
+    with pytest.raises(FormatError, match=mentions(str(total), str(total - 1))):
+        read(path, max_bytes=total - 1)
 
 
 def npy(values):

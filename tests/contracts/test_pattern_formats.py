@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import mentions
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, formats
-from hopbytes.formats.exchange import convert, read, write
+from hopbytes.formats.exchange import convert, read, symmetrized, write
 from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "parhip", "pattern"]
@@ -310,22 +310,43 @@ def test_unknown_names_get_the_nearest(tmp_path):
 # ---------------------------------------------------------------- convert
 
 
-def cost(graph, distance):
-    arcs = zip(graph.sources(), graph.targets, graph.arc_volumes(), strict=True)
-    return int(sum(v * distance[s][t] for s, t, v in arcs))
-
-
 @QUICK
-@given(graphs(loads=False), st.integers(0, 2**32 - 1))
-def test_symmetrizing_keeps_or_doubles_the_cost(tmp_path, graph, seed):
-    """J of any placement is that of the source, or twice that when a notice says so."""
-    graph = CommGraph(graph.indptr, graph.targets, None if graph.volumes is None else graph.volumes >> 8)
-    write(graph, tmp_path / "a.pattern", force=True)
-    receipt = convert(tmp_path / "a.pattern", tmp_path / "a.graph", symmetrize=True, force=True)
-    half = np.random.default_rng(seed).integers(0, 9, (graph.n, graph.n))
-    distance = ((half + half.T) * (1 - np.eye(graph.n, dtype=np.int64))).tolist()
-    factor = 2 if any("J is twice" in notice for notice in receipt.notices) else 1
-    assert cost(read(tmp_path / "a.graph"), distance) == factor * cost(graph, distance)
+@given(graphs())
+def test_symmetrized_weights_are_means_or_else_sums(graph):
+    """Volumes and messages by themselves, without tasks' arcs to themselves; loads, scale and facts stay."""
+    halved = [None if values is None else values >> 8 for values in (graph.volumes, graph.messages)]
+    graph = CommGraph(graph.indptr, graph.targets, *halved, graph.loads, scale=10, meta={"a": 1})
+    found, notices = symmetrized(graph)
+    arcs = [graph.sources(), graph.targets, graph.arc_volumes(), graph.arc_messages()]
+    src, dst, volumes, messages = (column[graph.sources() != graph.targets] for column in arcs)
+    ends = np.concatenate([src, dst]), np.concatenate([dst, src])
+    both = CommGraph.from_edges(*ends, np.tile(volumes, 2), np.tile(messages, 2), n=graph.n)
+    assert (found.undirected, found.scale, found.meta) == (True, 10, {"a": 1})
+    assert np.array_equal(found.targets, both.targets)
+    assert np.array_equal(found.task_loads(), graph.task_loads())
+    doubled = []
+    for name, values, sums in (
+        ("volumes", found.arc_volumes(), both.volumes), ("messages", found.messages, both.messages)
+    ):
+        if name == "messages" and graph.messages is None:
+            assert values is None
+            continue
+        odd = bool(np.any(sums % 2))
+        assert np.array_equal(values, sums if odd else sums // 2)
+        doubled += [name] * odd
+    assert [notice.split()[0] for notice in notices] == doubled
+    assert (found.volumes is None) == (graph.volumes is None and bool(np.all(found.arc_volumes() == 1)))
+    assert symmetrized(found) == (found, [])
+
+
+def test_sums_of_both_directions_fit():
+    for volume in (2**62 - 1, 2**62):
+        graph = CommGraph.from_edges([0], [1], [volume])
+        if volume < 2**62:
+            assert symmetrized(graph)[0].volumes.tolist() == [volume] * 2
+        else:
+            with pytest.raises(ScaleError, match="divide them by 2"):
+                symmetrized(graph)
 
 
 def test_metis_wants_symmetry(tmp_path):
@@ -333,7 +354,8 @@ def test_metis_wants_symmetry(tmp_path):
     with pytest.raises(UnsupportedError, match="symmetrize=True"):
         write(graph, tmp_path / "a.graph")
     assert not (tmp_path / "a.graph").exists()
-    write(graph, tmp_path / "a.graph", symmetrize=True)
+    write(graph, tmp_path / "a.pattern")
+    assert convert(tmp_path / "a.pattern", tmp_path / "a.graph", symmetrize=True).notices == ()
     assert (tmp_path / "a.graph").read_text() == f"% {MARK}\n2 1 1\n2 6\n1 6\n"
 
 

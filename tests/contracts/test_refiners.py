@@ -45,6 +45,24 @@ def test_never_worse_and_within_the_bounds(name, tasks_per_pe):
             assert np.all(group_sums(after, problem.graph.loads, problem.where.k) <= bounds.load)
 
 
+@pytest.mark.parametrize(
+    ("name", "imbalance"),
+    [*((name, 0) for name in ("chains", "evolve:dense_up_to=0", "n_cd", "n_p", "n_square", "swap")),
+     *((name, "30%") for name in ("evolve", "swap", "vcycle"))],
+)  # fmt: skip
+def test_two_pes_suffice_to_bring_together_what_exchanges_much(name, imbalance):
+    """Two groups of four, interleaved, with a light arc between them."""
+    tasks = np.arange(8)
+    volumes = 9 * (tasks[:, None] % 2 == tasks % 2)
+    volumes[0, 1] = 1
+    request = Request(partition=True, imbalance=imbalance)
+    problem = formulate(hb.CommGraph.from_dense(volumes), hb.allocate("core:2"), request)
+    start = np.repeat(np.arange(2), 4).astype(np.int32)
+    after = build(refiners, name).refine(problem.graph, problem.where, start, problem.bounds, Effort())
+    assert problem.bounds.exact == (imbalance == 0)
+    assert problem.comm_cost(after) == 1
+
+
 @pytest.mark.parametrize("name", REFINERS)
 def test_the_same_for_any_number_of_threads(name):
     refiner = build(refiners, name)

@@ -70,6 +70,24 @@ def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost):
         assert moves <= 40
 
 
+def test_numbers_whose_sums_need_more_than_61_bits_lose_low_bits():
+    """8 x 12 x 2^40 x 2^30 has 77 bits, 17 too many: distances keep 20 bits, and volumes lose the rest."""
+    place = np.arange(4)
+    distance = 2**30 + 4096 * place[:, None] + 2**20 * place
+    flow = 2**40 + 128 * place[:, None] + 2**20 * place
+    np.fill_diagonal(distance, 0)
+    np.fill_diagonal(flow, 0)
+    linear_cost = 2**50 + 2**17 * place[:, None] + place
+    problem = DenseProblem.build(flow, distance, linear_cost)
+    assert not problem.symmetric
+    assert np.array_equal(problem.distance, distance >> 11)
+    assert np.array_equal(problem.flow, flow >> 6)
+    assert np.array_equal(problem.linear_cost, linear_cost >> 17)
+    fits = DenseProblem.build(flow >> 20, distance)
+    assert np.array_equal(fits.flow, flow >> 20)
+    assert not len(fits.linear_cost)
+
+
 @pytest.mark.parametrize("symmetric", SHAPES)
 def test_every_kind_of_number_goes_the_same_way(symmetric):
     """Volumes times a constant change nothing but the type that holds them; 37 tasks leave steps unfilled."""

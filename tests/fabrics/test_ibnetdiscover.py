@@ -158,14 +158,6 @@ def test_network_files_of_ibsim(name, adapters):
     assert len(read_tables(str(SHARED / "avakas/ibroutes/ibroute-1.txt"))[0].lids) > 300
 
 
-def test_unknown_rates(tmp_path):
-    text = two_level_fabric()
-    text.cables[0] = (*text.cables[0][:2], "4x???")
-    fabric = read_fabric(text.write(tmp_path))
-    assert set(fabric.link_capacity.tolist()) == {25_000_000_000}
-    assert "2 of 24 links have no known rate" in fabric.notices[0]
-
-
 @pytest.mark.parametrize(
     ("rate", "bits"),
     [  # data rates of InfiniBand as vendors publish them, in Mbit/s

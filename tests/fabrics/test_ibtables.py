@@ -149,6 +149,16 @@ def test_rows_that_cannot_be_restored_are_refused(tmp_path, change, message):
         read_fabric(str(tmp_path))
 
 
+def test_rows_of_a_port_without_an_address_are_refused(tmp_path):
+    text = two_level_fabric()
+    folder = written(tmp_path, text)
+    table, discovery = folder / "dump_fts.txt", folder / "discovery.txt"
+    table.write_text(with_guids(text, table.read_text()).replace("0x0006 ", "0x0005 ", 1))
+    discovery.write_text(discovery.read_text().replace(f"lid {text.lid('n2 mlx5_0')} ", "lid 0 "))
+    with pytest.raises(FormatError, match="is not in the discovery file"):
+        read_fabric(str(tmp_path))
+
+
 def test_a_port_with_several_addresses_cannot_be_told_by_its_guid(tmp_path):
     text = two_level_fabric(lmc=1)
     table = written(tmp_path, text) / "dump_fts.txt"

@@ -21,15 +21,6 @@ def test_slurm_trees(tmp_path, text):
     assert tree.hosts == ("n1", "n2", "n3", "n4", "n5")
 
 
-def test_blocks_as_scontrol_shows_them(tmp_path):
-    text = "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
-    text += "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
-    text += "BlockName=b3 BlockIndex=2 Nodes=n[5-6] BlockSize=2\n"
-    text += "AggregatedBlock=b[1-2] BlockIndex=3 Nodes=n[1-4] BlockSize=4\n"
-    tree = read_slurm_topology(put(tmp_path, text)).leveled()
-    assert (tree.levels, tree.counts) == (("block4", "block", "node"), ((2,), (2, 1), (2, 2, 2)))
-
-
 def test_uneven_heights_and_forests(tmp_path):
     text = "SwitchName=top Switches=mid,low\nSwitchName=mid Switches=in\nSwitchName=in Nodes=a,b\n"
     text += "SwitchName=low Nodes=c\nSwitchName=alone Nodes=d,a\nSwitchName=void Nodes=a\n"
@@ -193,6 +184,8 @@ def test_slurm_yaml_says_the_same(tmp_path):
     ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n", "7 2"),
     ("a: 1\na: 2\n", "file:2"), ("- topology: a\n  tree: {}\n", "file:2 switches:"),
     ("- tree: {switches: []}\n", "file:1 topology:"),
+    ("- topology: a\n  block: {sizes: 1, blocks: []}\n", "file:2 sizes: block_sizes"),
+    ("- topology: a\n  tree: {root: x, switches: []}\n", "file:2 root: switches"),
     ("- topology: a\n  ring: {rings: [{ring: r}]}\n", "file:2 nodes"),
     ("- topology: a\n  flat: true\n- topology: a\n  flat: true\n", "file:3 'a'"),
     ("- topology: a\n  flat: true\n- topology: b\n  flat: true\n", "default topology=NAME a, b"),

@@ -104,6 +104,7 @@ def test_an_edge_list_in_any_order_becomes_the_symmetric_graph(tmp_path, columns
     stream = streams.sort_edges(str(path), 10**6, str(folder), run_arcs)
     whole = hb.read(path).symmetric()
     assert stream.doubled
+    assert sorted(path.name for path in folder.iterdir()) == ["offsets", "targets", "weights"]
     assert stream.n == whole.n
     blocks = list(stream.blocks())
     assert np.array_equal(np.concatenate([b.targets for b in blocks]), whole.targets)
@@ -180,6 +181,8 @@ def test_what_cannot_be_streamed_is_refused_with_a_way_out(tmp_path):
     with pytest.raises(UnsupportedError, match="standard input"), open_graph("-"):
         pass
     with pytest.raises(FormatError), open_graph(tmp_path / "missing.graph"):
+        pass
+    with pytest.raises(FormatError, match="did you mean stencil"), open_graph("stencl:4x4"):
         pass
 
 

@@ -59,3 +59,4 @@ def test_the_largest_coordinate_may_be_a_power_of_two():
 def test_the_curve_visits_every_cell_once(sizes):
     order = hilbert_order(tuple(sizes))
     assert sorted(order.tolist()) == list(range(int(np.prod(sizes))))
+    assert not order.flags.writeable  # others get the same array

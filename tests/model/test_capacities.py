@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from hopbytes.errors import ScaleError, UnsupportedError
 from hopbytes.model.capacities import (
     child_bounds,
+    common_divisor,
+    count_bounds,
     exact_imbalance,
     group_sums,
     integer_root,
     load_bound,
+    shares_in_order,
     sum_of,
     sure_loads,
 )
@@ -25,6 +28,74 @@ THREE_PERCENT = Fraction(3, 100)
 def test_imbalance_that_is_no_slack_is_refused(bad):
     with pytest.raises(UnsupportedError, match="imbalance"):
         exact_imbalance(bad)
+
+
+@pytest.mark.parametrize(
+    ("given_as", "exact"),
+    [("3%", THREE_PERCENT), (0.03, THREE_PERCENT), (" 0.999 ", Fraction(999, 1000)), ("100%", 1),
+     ("250%", 2.5), (0, 0), (Fraction(7, 2), Fraction(7, 2)), (1, None), ("1", None),
+     (Fraction(-1, 2), None), ("-3%", None)],
+)  # fmt: skip
+def test_a_whole_number_is_no_imbalance_unless_in_per_cent(given_as, exact):
+    if exact is None:
+        with pytest.raises(UnsupportedError):
+            exact_imbalance(given_as)
+    else:
+        assert exact_imbalance(given_as) == exact
+
+
+SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=6)
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), SIZES, st.booleans())
+def test_a_task_is_on_the_pe_in_whose_part_its_middle_lies(loads, sizes, plain):
+    loads = [1] * len(loads) if plain else loads
+    ends = [sum(loads) * sum(sizes[: pe + 1]) // sum(sizes) for pe in range(len(sizes))]
+    counts, before = [0] * len(sizes), 0
+    for load in loads:
+        middle = before + load // 2
+        counts[next((pe for pe, end in enumerate(ends) if middle < end), len(sizes) - 1)] += 1
+        before += load
+    given_loads = None if plain else np.array(loads, np.int64)
+    assert shares_in_order(given_loads, len(loads), sizes).tolist() == counts
+
+
+@given(st.integers(0, 50), SIZES, st.integers(0, 40))
+def test_tasks_without_load_are_bounded_by_shares_rounded_up(tasks, sizes, percent):
+    found = count_bounds(tasks, np.array(sizes), Fraction(percent, 100)).tolist()
+    assert found == [-(-(100 + percent) * tasks * size // (100 * sum(sizes))) for size in sizes]
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=12), SIZES, st.integers(0, 30))
+def test_bounds_of_unequal_pes_are_those_of_the_definition(loads, sizes, percent):
+    """The heaviest task has the largest PE for itself if it exceeds its share, then the next, and so on."""
+    divisor = int(np.gcd.reduce(loads))
+    bound = load_bound(np.array(loads), len(loads), np.array(sizes), Fraction(percent, 100))
+    if divisor == 0 or set(loads) == {divisor}:
+        rest, free, heavy = len(loads), sum(sizes), 0
+    else:
+        units, large = sorted((load // divisor for load in loads), reverse=True), sorted(sizes, reverse=True)
+        heavy = 0
+        while heavy < min(len(sizes) - 1, len(units)):
+            rest, free = sum(units[heavy:]), sum(large[heavy:])
+            if units[heavy] <= (100 + percent) * rest * large[heavy] // (100 * free):
+                break
+            heavy += 1
+        rest, free = sum(units[heavy:]), sum(large[heavy:])
+    shares = [max((100 + percent) * rest * size // (100 * free), -(-rest * size // free)) for size in sizes]
+    assert bound.heavy == heavy
+    assert bound.caps.tolist() == [max(1, min(share, max(rest, 1))) for share in shares]
+    if bound.loads is not None:
+        most = max(bound.caps) if heavy else max(loads)
+        assert bound.loads.tolist() == [min(load // divisor, most) for load in loads]
+
+
+def test_the_common_divisor_of_many_loads():
+    loads = np.full(9000, 30)
+    for place, load, expected in ((4095, 45, 15), (4096, 45, 15), (8999, 6, 6), (8192, 7, 1)):
+        changed = loads.copy()
+        changed[place] = load
+        assert common_divisor(changed) == expected
 
 
 def test_imbalance_is_taken_as_written():
@@ -41,13 +112,6 @@ def test_heavy_tasks_fill_a_pe_and_the_rest_is_bounded_among_itself():
     assert bound.heavy == 1
     assert set(bound.caps.tolist()) == {5}  # ceil(300 / 63)
     assert bound.loads[17] == 5
-
-
-def test_a_task_may_become_heavy_once_heavier_ones_are_gone():
-    loads = np.array([1000, 100, 1, 1, 1, 1])
-    bound = load_bound(loads, 6, np.ones(4, np.int64), THREE_PERCENT)
-    assert bound.heavy == 2
-    assert bound.loads.tolist() == [2, 2, 1, 1, 1, 1]
 
 
 @given(
@@ -91,10 +155,6 @@ def test_a_factor_of_all_loads_does_not_change_the_bound(loads, capacity, times,
     assert larger.unit == (plain.unit * times if any(loads) else 1)
 
 
-def test_larger_pes_may_hold_more():
-    assert load_bound(None, 40, np.array([1, 3]), Fraction(0)).caps.tolist() == [10, 30]
-
-
 def test_loads_beyond_two_to_the_62_are_refused_with_a_factor():
     with pytest.raises(ScaleError, match="divide them by 2 or more"):
         load_bound(np.array([2**62, 2**61]), 2, np.ones(2, np.int64), THREE_PERCENT)
@@ -113,13 +173,6 @@ def test_all_caps_together_hold_all_loads(loads, k, percent):
     assert int(bound.caps.max()) >= int(seen.max())
     if bound.loads is not None:
         assert np.array_equal(seen == 0, array == 0)
-
-
-def test_a_task_of_exactly_a_fair_share_is_not_heavy():
-    """Nothing is said about it, since it needs no PE of its own beyond its share."""
-    bound = load_bound(np.array([2, 1, 1]), 3, np.ones(2, np.int64), Fraction(0))
-    assert (bound.heavy, bound.caps.tolist()) == (0, [2, 2])
-    assert load_bound(np.array([3, 1, 1]), 3, np.ones(2, np.int64), Fraction(0)).heavy == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -10,7 +10,7 @@ from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.util.integers import to_integers
+from hopbytes.util.integers import task_numbers, to_integers
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.uint64])
@@ -142,6 +142,99 @@ def test_a_quotient_has_the_sums_between_blocks(undirected, counted):
         assert found.loads.tolist() == [int(loads[block == b].sum()) for b in range(blocks)]
         assert found.undirected == undirected
         found.check_directions()
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_symmetric_graph_has_the_sums_of_both_directions(undirected, seed):
+    """An undirected pattern without arcs of a task to itself is its own symmetric graph."""
+    rng = np.random.default_rng(seed)
+    ends, volumes = rng.integers(0, 7, (2, 12)), rng.integers(0, 3, 12) if seed else None
+    if seed == 4:
+        ends[1] = np.where(ends[0] == ends[1], (ends[1] + 1) % 7, ends[1])
+    graph = CommGraph.from_edges(*ends, volumes, n=7, undirected=undirected)
+    matrix = graph.to_scipy().toarray()
+    loops = bool((ends[0] == ends[1]).any())
+    assert graph.has_loops() == loops
+    expected = matrix if undirected and not loops else matrix + matrix.T
+    np.fill_diagonal(expected, 0)
+    for csr in (graph.symmetric(), graph.symmetric_positive()):
+        weights = np.ones(len(csr.targets), int) if csr.weights is None else csr.weights
+        found = scipy.sparse.csr_array((weights, csr.targets, csr.indptr), shape=(7, 7))
+        assert np.array_equal(found.toarray(), expected)
+    assert weights.min(initial=1) > 0
+    assert graph.symmetric() is graph.symmetric()
+
+
+def test_sums_and_numbers_of_tasks_at_their_limits():
+    half = 2**62
+    assert CommGraph.from_edges([0, 1], [1, 0], [half, half - 1], [half, half - 1]).total_volume == 2**63 - 1
+    for columns in (([half, half],), ([1, 1], [half, half])):
+        with pytest.raises(ScaleError, match="divide them by 2 or more"):
+            CommGraph.from_edges([0, 1], [1, 0], *columns)
+    with pytest.raises(ScaleError, match="loads"):
+        CommGraph.from_edges([0], [1], loads=[half, half])
+    assert CommGraph.from_edges([0], [2], n=3).n == CommGraph.from_edges([0], [2]).n == 3
+    for wrong in ({"n": 2}, {"messages": [0.5]}, {"n": 2**31 - 1}):
+        with pytest.raises(FormatError):
+            CommGraph.from_edges([0], [2], **wrong)
+    with pytest.raises(FormatError, match=mentions("1", "2")):
+        CommGraph.from_edges([0], [1, 2])
+    assert task_numbers("sources", [2**31 - 2]).tolist() == [2**31 - 2]
+    for numbers in ([2**31 - 1], [-1, 3]):
+        with pytest.raises(FormatError, match="2147483646"):
+            task_numbers("sources", numbers)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "facts"),
+    [
+        ({"volumes": [1]}, "volumes 1 2"), ({"messages": [1, 2, 3]}, "messages 3 2"),
+        ({"loads": [1]}, "loads 1 2"),
+        ({"volumes": [4, -3]}, "volumes[1] -3"), ({"loads": [-1, 2]}, "loads[0] -1"),
+    ],
+)
+def test_arrays_of_another_length_or_below_0_are_named(wrong, facts):
+    arrays = {name: np.array(values) for name, values in wrong.items()}
+    with pytest.raises(FormatError, match=mentions(*facts.split())):
+        CommGraph(*csr(), **arrays)
+    for indptr, targets, row in (((0, 1, 2), (1, 2), 1), ((0, 2, 2), (1, 1), 0), ((0, 2, 2), (1, 0), 0)):
+        with pytest.raises(FormatError, match=f"row {row}: targets .* 0..1"):
+            CommGraph(*csr(indptr, targets))
+
+
+def test_weights_of_a_pattern():
+    known = {"name": "x", "tasks": "processes"}
+    graph = CommGraph.from_edges([0, 1], [1, 0], [5, 7], [2, 3], n=3, meta=known)
+    for kind, total in (("bytes", 12), ("time", 12), ("messages", 5), ("unit", 2)):
+        assert graph.with_weights(kind).total_volume == total
+    assert graph.to_scipy("messages").toarray()[1, 0] == 3
+    assert graph.arc_messages().tolist() == [2, 3]
+    assert CommGraph.from_edges([0], [1]).arc_messages().tolist() == [1]
+    assert (graph.of_processes, graph.with_weights("unit").undirected) == (True, False)
+    assert not CommGraph.from_edges([0], [1]).of_processes
+    assert (graph.total_load, graph.name, CommGraph.from_edges([0], [1]).name) == (3, "x", "graph")
+    block = graph.quotient([1, 0, 3])
+    assert (block.n, block.name, block.of_processes) == (4, "x", True)
+
+
+@pytest.mark.parametrize(
+    ("volumes", "integers", "factor"),
+    [
+        ([0.5, 2.0], [5, 20], 10), ([1.0, 2.0], [1, 2], 1), ([0.125], [125], 1000),
+        ([2.5, 2.25], [250, 225], 100), ([1e-9], [1], 10**9), ([2.0**53 - 1], [2**53 - 1], 1),
+        ([5e15, 0.5], [5 * 10**15, 0], 1), ([1e-12, 1.0], [1, 10**12], 10**12),
+        ([True, False], [1, 0], 1), ([3, 4], [3, 4], 1), ([0.0], [0], 1),
+    ],
+)
+def test_decimals_become_integers_by_the_smallest_power_of_ten(volumes, integers, factor):
+    found, times = to_integers("volumes", volumes, len(volumes))
+    assert (found.tolist(), times) == (integers, factor)
+    graph = CommGraph.from_edges([0] * len(volumes), range(len(volumes)), volumes)
+    lost = sum(volume > 0 and not kept for volume, kept in zip(volumes, integers, strict=True))
+    told = [notice for notice in graph.meta.get("notices", ()) if "count as 0" in notice]
+    assert len(told) == bool(lost)
+    assert all(f"{lost} of {len(volumes)} volumes" in notice for notice in told)
 
 
 @pytest.mark.parametrize("block", [[0, 1], [0, -1, 1], [0, 0.5, 1], [0, 1, 5], [0, 1, 2**30]])

@@ -119,6 +119,35 @@ def test_unlike_nodes_are_listed_and_the_others_summed_up():
     assert "tasks on each of 4 further nodes</th><td>1</td>" in table
 
 
+def test_further_nodes_may_differ_and_hosts_are_named():
+    where = hb.allocate("node:19@10 core:3@1", hosts="a[1-19]")
+    counts = [3, *[1] * 15, 1, 2, 3]
+    pe = [3 * node + place for node, held in enumerate(counts) for place in range(held)]
+    table = hb.Mapping(pe, where)._repr_html_()
+    assert table.count("tasks on a") == 16
+    assert "tasks on each of 3 further nodes</th><td>1 to 3</td>" in table
+    assert hb.Mapping([0, 0, 4], where).tasks_per_pe().tolist() == [2, 0, 0, 0, 1, *[0] * 52]
+    known = hb.Mapping([0, 1], "core:2", {"comm_cost": 1.5, "seed": 3})
+    assert repr(known) == "Mapping(2 tasks → 2 PEs, J=1.5, seed 3)"
+
+
+@pytest.mark.parametrize("wrong", [[0, 2, 1, 4], [0, -1]])
+def test_the_first_task_on_no_pe_is_named(wrong):
+    with pytest.raises(hb.FormatError, match=f"task {len(wrong) - 1} is on PE {wrong[-1]}, expected 0..3"):
+        hb.Mapping(wrong, WHERE)
+
+
+def test_other_names_of_what_a_mapping_has():
+    mapping = hb.Mapping([0, 1], WHERE)
+    with pytest.raises(AttributeError, match=r"did you mean comm_cost\?"):
+        mapping.cost  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'quality'$"):
+        mapping.quality  # noqa: B018
+    assert hb.Mapping.of(mapping) is mapping
+    with pytest.raises(TypeError, match="the mapping is a int"):
+        hb.Mapping.of(3)
+
+
 def test_names_of_strangers_are_escaped():
     graph = hb.CommGraph.from_edges([0], [1], meta={"name": "<script>alert(1)</script>"})
     assert "<script>" not in graph._repr_html_()

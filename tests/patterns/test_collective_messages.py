@@ -10,7 +10,7 @@ from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.collective_messages import KINDS, MODELS, ROOTED, expand, expand_between
 
-ALIKE = ("bcast", "reduce", "allreduce", "scan", "alltoall")  # every member gives the same number
+ALIKE = ("bcast", "reduce", "allreduce", "scan")  # every member gives the same number
 
 
 def total(kind, model, volumes, root=0):
@@ -55,15 +55,28 @@ def test_every_model_moves_what_is_needed(kind, model, size, data):
         assert all(incoming[i] == volumes[root] for i in range(size) if i != root)
     elif kind == "reduce":
         assert all(outgoing[i] == volumes[i] for i in range(size) if i != root)
-    elif kind == "gather":
-        assert incoming[root] == sum(volumes) - volumes[root]
-    elif kind == "scatter":
-        assert outgoing[root] == sum(volumes) - volumes[root]
+    elif kind in ("gather", "scatter"):  # blocks of others are passed on
+        sign = 1 if kind == "scatter" else -1
+        kept = [sign * (incoming[i] - outgoing[i]) for i in range(size)]
+        assert kept == [volumes[i] - (i == root) * sum(volumes) for i in range(size)]
     elif kind == "allgather":
         assert all(incoming[i] >= sum(volumes) - volumes[i] for i in range(size))
     elif kind == "alltoall":
-        assert all(incoming[i] == (size - 1) * volumes[0] for i in range(size))
-    elif kind == "barrier":
+        assert all(outgoing[i] == (size - 1) * volumes[i] for i in range(size))
+    elif kind == "allreduce":
+        ring = -(-2 * (size - 1) * volumes[0] // size)
+        each = {"pairs": size * (size - 1) * volumes[0], "ring": size * ring}
+        assert sum(outgoing.values()) == each.get(model, 2 * (size - 1) * volumes[0])
+    elif kind == "scan":
+        steps = {"pairs": range(1, size), "ring": [1], "binomial": [2**bit for bit in range(5)]}[model]
+        assert outgoing == {i: volumes[0] * sum(i + step < size for step in steps) for i in range(size)}
+    elif kind == "reduce_scatter" and model == "pairs":
+        assert all(incoming[i] == (size - 1) * volumes[i] for i in range(size))
+    elif kind == "reduce_scatter" and model == "ring":
+        assert all(outgoing[i] == sum(volumes) - volumes[i] for i in range(size))
+    elif kind == "reduce_scatter":
+        assert sum(outgoing.values()) == (size - 1) * sum(volumes) + total("scatter", model, volumes)
+    if kind == "barrier":
         assert messages
         assert not any(incoming.values())
 
@@ -102,7 +115,24 @@ def test_between_two_groups():
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"scan"}))
-def test_pairs_between_groups_stay_between_them(kind):
-    for first in (1, 2, 4):
-        for m in expand_between(kind, "pairs", [7] * 5, first, root=4):
-            assert (m.source < first) != (m.target < first)
+def test_pairs_between_groups_are_those_of_the_definition(kind):
+    volumes = [3, 5, 7, 11, 13]
+    for first in (0, 1, 2, 4, 5):
+        for root in range(5):
+            other = range(first, 5) if root < first else range(first)
+            expected = {(i, j): volumes[i] for i in range(5) for j in range(5) if (i < first) != (j < first)}
+            if kind in ("bcast", "scatter"):
+                expected = {(root, j): volumes[root if kind == "bcast" else j] for j in other}
+            elif kind in ("reduce", "gather"):
+                expected = {(i, root): volumes[i] for i in other}
+            elif kind == "reduce_scatter":
+                expected = {(i, j): volumes[j] for i, j in expected}
+            found = list(expand_between(kind, "pairs", volumes, first, root, calls=3))
+            assert {(m.source, m.target): m.volume for m in found} == (expected if 0 < first < 5 else {})
+            assert {m.messages for m in found} <= {3}
+
+
+def test_calls_are_counted_and_bytes_are_summed_before():
+    assert [m.messages for m in expand("allgather", "ring", [1, 2, 4], calls=5)] == [10] * 3
+    assert [m.messages for m in expand("barrier", "ring", [0] * 4)] == [3] * 4
+    assert [m.messages for m in expand("allreduce", "ring", [8] * 4)] == [6] * 4

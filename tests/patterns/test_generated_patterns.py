@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.errors import refused
 from hopbytes.errors import UnsupportedError
-from hopbytes.patterns.base import pattern, patterns
+from hopbytes.patterns.base import is_pattern_spec, pattern, patterns
 
 
-def dense(spec):
-    graph = pattern(spec)
-    matrix = np.zeros((graph.n, graph.n), np.int64)
-    matrix[graph.sources(), graph.targets] = graph.volumes
-    return matrix
+def dense(spec, weight="bytes"):
+    return pattern(spec).to_scipy(weight).toarray()
 
 
 @pytest.mark.parametrize("points", [7, 15, 27])
@@ -126,33 +123,10 @@ def test_seeds_are_golden():
     ]
 
 
-def test_tensor_groups_only():
-    """Ring all-reduce of A = 16 · 32 · 2 bytes over 4 tasks, 4 times per layer and micro-batch."""
-    matrix = dense("ml:tp=4,pp=1,dp=1,hidden=32,layers=3,seq=16,micro=5")
-    each = 4 * 3 * 5 * 6 * (16 * 32 * 2) // 4
-    assert matrix.tolist() == (np.roll(np.eye(4, dtype=int), 1, axis=1) * each).tolist()
-
-
-def test_pipeline_and_context():
-    matrix = dense("ml:tp=1,pp=3,dp=1,hidden=4,layers=3,seq=8,micro=2")
-    assert matrix.tolist() == [[0, 128, 0], [128, 0, 128], [0, 128, 0]]
-    # A = 8 / 2 · 4 · 2 = 32; keys and values 64, three times a layer; gradients 12 · 16 · 2 over the pair.
-    matrix = dense("ml:tp=1,pp=1,dp=1,cp=2,hidden=4,layers=1,seq=8,micro=2")
-    assert matrix.tolist() == [[0, 2 * 3 * 64 + 384], [2 * 3 * 64 + 384, 0]]
-
-
-def test_experts_send_to_all_of_their_group():
-    """Four data parallel tasks, two experts: pairs exchange tokens, tasks two apart share an expert."""
-    matrix = dense("ml:tp=1,pp=1,dp=4,ep=2,hidden=4,layers=1,seq=8,micro=1")
-    tokens, shared, own = 4 * 2 * 64 // 2, 6 * 4 * 32 // 4, 2 * 8 * 32 // 2
-    assert matrix[0].tolist() == [0, tokens + shared, own, 0]
-    assert matrix[1].tolist() == [tokens, 0, shared, own]
-
-
 def all_kinds(tp, cp, dp, pp, ep, hidden, layers, seq, micro, top=2, element=2):
     """The formulas of the notes, task by task: t + tp (c + cp (d + dp p)) sends what its coordinates say."""
     n, per = tp * cp * dp * pp, layers // pp * micro
-    matrix = np.zeros((n, n), int)
+    volumes, messages = np.zeros((2, n, n), int)
     activations = seq // cp * hidden * element
     piece, square = activations // tp, layers // pp * hidden**2 * element // tp
 
@@ -161,28 +135,73 @@ def all_kinds(tp, cp, dp, pp, ep, hidden, layers, seq, micro, top=2, element=2):
 
     for t, c, d, p in product(range(tp), range(cp), range(dp), range(pp)):
         me, place, whole = number(t, c, d, p), c + cp * d, cp * dp
-        matrix[me, number((t + 1) % tp, c, d, p)] += 4 * per * 2 * (tp - 1) * activations // tp
-        matrix[me, number(t, c + 1, d, p)] += 3 * (cp - 1) * per * 2 * piece
+
+        def send(other, volume, count, me=me):
+            if other != me:
+                volumes[me, other] += volume
+                messages[me, other] += count
+
+        steps = 4 * per * 2 * (tp - 1)
+        send(number((t + 1) % tp, c, d, p), steps * activations // tp, steps)
+        send(number(t, c + 1, d, p), 3 * (cp - 1) * per * 2 * piece, 3 * (cp - 1) * per)
         for other in {p - 1, p + 1} & set(range(pp)):
-            matrix[me, number(t, c, d, other)] += micro * piece
+            send(number(t, c, d, other), micro * piece, micro)
 
         def at(place, t=t, p=p):
             return number(t, place % cp, place // cp, p)
 
-        matrix[me, at((place + 1) % whole)] += 2 * (whole - 1) * 4 * square // whole
+        send(at((place + 1) % whole), 2 * (whole - 1) * 4 * square // whole, 2 * (whole - 1))
         same = whole // ep  # tasks with the same expert are ep apart
-        matrix[me, at((place + ep) % whole)] += 2 * (same - 1) * 8 * square // same
+        send(at((place + ep) % whole), 2 * (same - 1) * 8 * square // same, 2 * (same - 1))
         for expert in range(ep):
-            matrix[me, at(place // ep * ep + expert)] += 4 * per * top * piece // ep
-    np.fill_diagonal(matrix, 0)
-    return matrix
+            send(at(place // ep * ep + expert), 4 * per * top * piece // ep, 4 * per)
+    return volumes, messages
 
 
 @pytest.mark.parametrize("ep", [2, 4])
 def test_all_kinds_of_parallelism_together(ep):
     sizes = {"tp": 2, "cp": 2, "dp": 4, "pp": 3, "ep": ep, "hidden": 16, "layers": 6, "seq": 32, "micro": 5}
     spec = ",".join(f"{key}={value}" for key, value in sizes.items())
-    assert dense(f"ml:{spec}").tolist() == all_kinds(**sizes).tolist()
+    for weight, expected in zip(("bytes", "messages"), all_kinds(**sizes), strict=True):
+        assert dense(f"ml:{spec}", weight).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("levels", "factor"), [("3x2x2", 4), ("2x3", 100), ("5", 7)])
+def test_without_spread_volumes_are_those_of_the_hidden_tree(levels, factor):
+    sizes = tuple(map(int, levels.split("x")))
+    cells = list(product(*map(range, sizes)))
+    expected = [
+        [
+            0 if one == other else max(1, 50 // factor ** next(
+                len(sizes) - 1 - depth for depth in range(len(sizes)) if one[depth] != other[depth]
+            )) for other in cells
+        ] for one in cells
+    ]  # fmt: skip
+    assert dense(f"hierarchical:{levels}:bytes=50,factor={factor},spread=0,shuffle=no").tolist() == expected
+    spread = dense(f"hierarchical:{levels}:bytes=50,factor={factor},spread=40,shuffle=no")
+    assert np.all(spread >= expected)
+    assert np.all(spread <= np.array(expected) * 140 // 100)
+
+
+def test_sizes_that_are_given_by_default_are_told():
+    assert hb.read("ml:tp=2").meta["sizes"] == "2 x 4 x 8 (tp x pp x dp; pp=4, dp=8 by default)"
+    sizes = hb.read("ml:cp=2,pp=1,seq=8").meta["sizes"]
+    assert sizes == "8 x 2 x 1 x 8 (tp x cp x pp x dp; tp=8, dp=8 by default)"
+    assert "sizes" not in hb.read("ml:").meta
+    assert "sizes" not in hb.read("ml:tp=2,pp=1,dp=3").meta
+    assert "sizes" not in hb.read("stencil:4x4:bytes=8").meta
+
+
+def test_one_task_alone_sends_nothing():
+    for spec in ("alltoall", "butterfly", "transpose:1x", "stencil", "hierarchical", "ml:pp=1,dp=1,tp="):
+        graph = pattern(f"{spec}:1" if spec.isalpha() else f"{spec}1")
+        assert (graph.n, graph.m) == (1, 0)
+
+
+def test_what_is_a_spec():
+    for text, known in (("stencil:4x4", True), ("ML:tp=8", True), ("stencil", False), ("a.graph:x", False)):
+        assert is_pattern_spec(text) == known
+    assert pattern("STENCIL:4x4,BYTES=8").name == pattern("stencil: dims=4x4 , bytes=8").name
 
 
 def test_specs_as_the_manual_has_them():
@@ -244,6 +263,11 @@ def test_every_generator_can_be_mapped_and_names_itself(name):
         ("stencil:99999x99999", "at most"),
         ("stencil:4x4:points=7", "expected 5 or 9"),
         ("stencil:4x4:periodic=z", "expected letters of xy"),
+        ("stencil:4x4:periodic=xx", "expected letters of xy"),
+        ("alltoall:0", "tasks=0, expected 1 to"), ("butterfly:0", "a power of two"),
+        ("stencil:4x4x", "expected 1 to 3 numbers"), ("transpose:4x4x4", "expected 2 numbers"),
+        ("hierarchical:4:bytes=9223372036854775807", "bytes=9223372036854775807"),
+        ("ml:seq=6,cp=4", "seq=6, expected a multiple of cp=4"), ("ml:kv=-1", "kv=-1"),
         ("stencil:4x4:size=3", "option 'size=3' is unknown"),
         ("stencil:4x4:bytes=-3", "expected an integer from 0"),
         ("alltoall:64:groups=7", "a divisor of the 64 tasks"),

@@ -7,19 +7,26 @@ import hopbytes as hb
 from helpers.errors import refused
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import patterns, recorded_hosts
-from hopbytes.patterns.ml import all_reduce, binary_tree, double_tree
+from hopbytes.patterns.ml import (
+    all_reduce,
+    binary_tree,
+    double_tree,
+    is_training,
+    rank_orders,
+    training_of,
+)
 from hopbytes.util.options import build
 
 
-def per_task(spec):
-    """Return the bytes that each task sends, by kind; every task sends equally much except in pipelines."""
+def per_task(spec, of="volumes"):
+    """Return what each task sends, by kind; every task sends equally much except in pipelines."""
     training = build(patterns, spec)
     sums = {}
     for kind, parts in training.traffic().items():
         sent = np.zeros(training.tp * training.cp * training.dp * training.pp, np.int64)
         for arcs in parts:
             moving = arcs.sources != arcs.targets
-            np.add.at(sent, arcs.sources[moving], arcs.volumes[moving])
+            np.add.at(sent, arcs.sources[moving], getattr(arcs, of)[moving])
         if kind != "pipeline" and len(sent):
             assert np.ptp(sent) == 0, kind
         sums[kind] = int(sent.max(initial=0))
@@ -76,6 +83,7 @@ def test_stages_of_zero(zero, times):
     common = "ml:tp=1,pp=1,dp=4,hidden=16,layers=2,seq=8,micro=5"
     psi = 12 * 16**2 * 2 * 2
     assert per_task(f"{common},zero={zero}")["data"] == times * psi * 3 // 4
+    assert per_task(f"{common},zero={zero}", "messages")["data"] == times * 3
 
 
 def test_hybrid_sharding_keeps_gathers_in_its_parts():
@@ -118,6 +126,58 @@ def test_capital_letters_are_understood():
 def test_refusals(spec, words):
     with refused(UnsupportedError, words):
         hb.read(f"ml:{spec}")
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "tree", "double_tree", "two_level"])
+@pytest.mark.parametrize("size", [2, 5, 6, 8])
+def test_an_all_reduce_reaches_everyone_in_both_directions(algorithm, size):
+    """Bytes of seven calls of 840 each, and one message for each step of each call."""
+    found = all_reduce(np.array([[7, *range(size - 1)]]), 840, 7, algorithm, 4)
+    total, count = (sum(int(getattr(arcs, name).sum()) for arcs in found) for name in ("volumes", "messages"))
+    part = max(divisor for divisor in range(1, 5) if size % divisor == 0)
+    across = size // part
+    expected = {
+        "ring": (2 * (size - 1) * 840, 2 * (size - 1) * size), "tree": (2 * (size - 1) * 840, 2 * (size - 1)),
+        "double_tree": (2 * (size - 1) * 840, 4 * (size - 1)),
+        "two_level": (
+            2 * (part - 1) * 840 * across + 2 * (across - 1) * 840,
+            2 * size * (part - 1) + 2 * size * (across - 1),
+        ),
+    }[algorithm]
+    assert (total, count) == (7 * expected[0], 7 * expected[1])
+    reached = np.zeros((8, 8), int)
+    for arcs in found:
+        reached[arcs.sources, arcs.targets] = 1
+    members = [7, *range(size - 1)]
+    assert (np.linalg.matrix_power(reached + np.eye(8, dtype=int), 8)[np.ix_(members, members)] > 0).all()
+    assert all_reduce(np.arange(3)[:, None], 840, 7, algorithm) == []
+
+
+def test_ranks_in_every_order():
+    """An order names the kind whose groups are consecutive first; equal ranks count once."""
+    training = build(patterns, "ml:tp=2,cp=3,dp=2,pp=2,layers=4,seq=12,hidden=4")
+    orders = rank_orders(training)
+    assert len({rank.tobytes() for rank in orders.values()}) == len(orders) == 24
+    assert list(orders)[:2] == ["tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"]
+    sizes = {"tp": 2, "cp": 3, "dp": 2, "pp": 2}
+    for name, ranks in orders.items():
+        for task, rank in enumerate(ranks.tolist()):
+            place = {"tp": task % 2, "cp": task // 2 % 3, "dp": task // 6 % 2, "pp": task // 12}
+            step, expected = 1, 0
+            for kind in name.replace("ep-", "").split("-"):
+                expected, step = expected + step * place[kind], step * sizes[kind]
+            assert rank == expected
+    assert len(rank_orders(build(patterns, "ml:tp=2,dp=1,pp=1,layers=4"))) == 1
+
+
+def test_what_is_a_training_job():
+    assert training_of(hb.read("ml:tp=2,pp=1,dp=1")).tp == 2
+    assert training_of(hb.read("stencil:2x2")) is None
+    named = hb.CommGraph.from_edges([0], [1], meta={"name": "ml:tp=2,pp=1,dp=1"})
+    assert training_of(named) is None
+    for form, found in (("nccl", True), ("kineto", True), ("otf2", False), ("generated", True)):
+        graph = hb.CommGraph.from_edges([0], [1], meta={"name": "ml:tp=2,pp=1,dp=1", "format": form})
+        assert is_training(graph) == found
 
 
 def pattern(meta):
@@ -163,15 +223,6 @@ def test_two_trees_reach_everyone_and_share_no_more_than_one_inner_member(size):
         assert np.bincount(parent[parent >= 0], minlength=1).max(initial=0) <= 2
     both = set(first[first >= 0].tolist()) & set(second[second >= 0].tolist())
     assert len(both) <= 1 or size == 2
-
-
-def test_a_double_tree_halves_the_volume_of_every_member():
-    found = all_reduce(np.arange(8)[None, :], 1001, 2, "double_tree")
-    assert sum(int(arcs.volumes.sum()) for arcs in found) == 2 * 2 * 7 * 1001
-    sent = np.zeros(8, np.int64)
-    for arcs in found:
-        np.add.at(sent, arcs.sources, arcs.volumes)
-    assert sent.max() <= 2 * 2 * 1001 + 2  # at most three half edges up and down, two of them downwards
 
 
 def test_two_levels_keep_most_bytes_inside():

@@ -60,6 +60,15 @@ def test_own_partition_is_balanced_and_better_than_chance(folder):
     assert hb.read("spmv:grid.mtx:parts=1").m == 0
 
 
+def test_own_partition_balances_what_a_process_computes(folder):
+    """One row, or column, holds half of all entries: it has a process to itself, which gets 15 numbers."""
+    arrow = np.eye(16)
+    arrow[0] = 1
+    for by, matrix in (("rows", arrow), ("columns", arrow.T)):
+        scipy.io.mmwrite(f"{by}.mtx", scipy.sparse.coo_array(matrix))
+        assert hb.read(f"spmv:{by}.mtx:parts=2:by={by}").total_volume == 15 * 8
+
+
 @pytest.mark.parametrize(
     ("spec", "error", "why"),
     [

@@ -11,7 +11,7 @@ import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from helpers.placements import place
 from hopbytes.cost.metrics.evaluation import evaluate
-from hopbytes.cost.metrics.parallelism import parallelism
+from hopbytes.cost.metrics.parallelism import KindOfTraffic, parallelism
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.show.evaluation_text import evaluation_table, summary
@@ -136,6 +136,14 @@ def test_a_text_for_people():
     tensor, data = map(str, parallelism(graph, mapping))
     assert tensor.startswith("tensor parallelism: 1.02 kB per step, 100 % inside a node, 0 % on one rail")
     assert "100 % on one rail" in data
+
+
+@pytest.mark.parametrize(
+    ("part", "told"), [(0, "0 %"), (1, "< 0.1 %"), (1004, "25.1 %"), (3999, "> 99.9 %"), (4000, "100 %")]
+)
+def test_shares_that_are_not_whole_are_not_told_as_such(part, told):
+    kind = KindOfTraffic("tensor", 4000, part, None, "NVLink domain")
+    assert f", {told} inside an NVLink domain" in str(kind)
 
 
 @pytest.mark.parametrize(("rails", "on_rail"), [(2, 3072), (1, None)])

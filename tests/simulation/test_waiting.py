@@ -15,7 +15,7 @@ from hopbytes.formats.kept_trace import kept_trace_path, write_kept_trace
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.show.advice import advise
 from hopbytes.show.verdict import CHANGE, KEEP, judged
-from hopbytes.simulation.waiting import Clock, eager_limit, program_of
+from hopbytes.simulation.waiting import Clock, Times, eager_limit, program_of
 from hopbytes.solve.waiting import map_by_waiting
 
 needs_simgrid = pytest.mark.skipif(
@@ -220,6 +220,35 @@ def test_the_launchers_order_is_kept_for_a_wavefront(tmp_path):
     free = judged(unchecked, tiles).verdict
     assert free.decision == CHANGE
     assert "Not checked against waiting" in free.remark
+
+
+@pytest.mark.parametrize(
+    ("replayed", "chosen", "told"),
+    [
+        ((90, 95, 99), 0, ""), ((95, 90, 90), 1, ""), ((100, 98, 97), 2, ""), ((99, 99, 99), 0, ""),
+        ((99.5, 100, 101), None, "less than 1 %"), ((120, 110, 105), None, "5.0 % longer"),
+    ],
+)
+def test_the_first_of_the_fastest_mappings_is_taken(replayed, chosen, told, monkeypatch):
+    """Replayed times of the mappings by three seeds; the launcher's order takes 100."""
+    class Given:
+        def __init__(self, *sides):
+            pass
+
+        def times(self, mapping):
+            return Times(*[replayed[mapping.info["seed"]] if "seed" in mapping.info else 100] * 2)
+
+    monkeypatch.setattr("hopbytes.solve.waiting.Clock", Given)
+    graph = hb.CommGraph.from_edges([0], [1], [9], n=3, meta={WAITING: "app.trace.gz"})
+    where = hb.allocate("core:4@2")
+    found = map_by_waiting(
+        graph, "fill", lambda more: hb.Mapping([3, 2, more], where, {"problem": "processes", "seed": more})
+    )
+    assert found.pe.tolist() == ([0, 1, 2] if chosen is None else [3, 2, chosen])
+    assert told in "".join(found.info.get("notices", ()))
+    assert (found.info.get("comm_cost") == 18) == (chosen is None)
+    other = dataclasses.replace(graph, meta={})
+    assert map_by_waiting(other, "fill", lambda more: found) is found
 
 
 def test_halos_keep_their_gain(tmp_path):

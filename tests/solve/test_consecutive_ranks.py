@@ -13,7 +13,8 @@ from helpers.strategies import graphs
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.solve.consecutive_ranks import best_sizes, map_for, map_in_blocks
+from hopbytes.solve.consecutive_ranks import _induced, best_sizes, map_for, map_in_blocks
+from hopbytes.solve.rails import _among
 
 WHERE = hb.allocate("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))
 
@@ -104,10 +105,33 @@ def test_a_free_order_is_told_where_it_gains():
         assert not any("mesh" in notice or "rank order" in notice for notice in said)
 
 
+@given(graphs(n=9), st.integers(0, 8), st.integers(1, 9), st.permutations(range(9)))
+@settings(deadline=None, max_examples=40)
+def test_parts_of_a_pattern_have_what_its_matrix_has(graph, first, count, order):
+    whole, last = graph.to_scipy().toarray(), min(first + count, 9)
+    inside = _induced(graph, np.arange(first, last)).to_scipy().toarray()
+    assert np.array_equal(inside, whole[first:last, first:last])
+    some = np.array(order[first:last])
+    assert np.array_equal(_among(graph, some).to_scipy().toarray(), whole[np.ix_(some, some)])
+
+
 def test_blocks_that_do_not_divide_are_named():
     graph = hb.CommGraph.from_edges([0], [1], n=16)
     with pytest.raises(InfeasibleError, match=mentions("3", "4")):
         map_in_blocks(graph, WHERE, 3)
+    with pytest.raises(InfeasibleError, match=mentions("3", "16")):
+        map_in_blocks(graph, hb.allocate("core:16"), 3)
+    with pytest.raises(InfeasibleError, match=mentions("2", "3 on a node")):
+        map_in_blocks(hb.CommGraph.from_edges([0], [1], n=6), hb.allocate("node:3 core:[3,2,1]"), 2)
+    with pytest.raises(UnsupportedError, match="block=0"):
+        map_in_blocks(graph, WHERE, 0)
+    with pytest.raises(UnsupportedError, match="slot of their own"):
+        map_in_blocks(graph, WHERE.using(oversubscribe=True), 4)
+    with pytest.raises(UnsupportedError, match="weight time"):
+        map_in_blocks(graph, WHERE, 4, weight="time")
+    assert map_in_blocks(hb.CommGraph.from_edges([], [], n=0), WHERE).n == 0
+    assert map_in_blocks(graph, WHERE, 4, method="fast").info["preset"] == "fast"
+    assert map_in_blocks(graph, WHERE, 4, method="identity").info["preset"] is None
     with pytest.raises(InfeasibleError, match=mentions("17", "16")):
         map_in_blocks(hb.CommGraph.from_edges([0], [1], n=17), WHERE)
     with pytest.raises(UnsupportedError, match="slot of their own"):
@@ -121,6 +145,16 @@ def test_places_of_single_tasks_are_refused_with_blocks(said):
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=16)
     with pytest.raises(UnsupportedError, match="refer to single tasks"):
         map_in_blocks(graph, WHERE, 4, constraints=hb.Constraints(**said))
+
+
+def test_nodes_that_cannot_be_equal_share_the_tasks_as_evenly_as_they_can():
+    """Eight tasks on nodes of 3, 5 and 2 cores: no number of tasks per node divides eight and fits."""
+    where, graph = hb.allocate("node:3@20 core:[3,5,2]@1"), hb.read("stencil:8x1:bytes=1")
+    for form in ("hosts", "torchrun"):
+        mapping = map_for(graph, where, form, method="fast")
+        assert np.bincount(where.node_of_pe[mapping.pe]).tolist() == [3, 3, 2]
+        assert mapping.comm_cost == CommCost().value(graph, where, mapping.pe)
+        assert mapping.info["slots"] == "spread"
 
 
 def test_small_blocks_are_refused_where_hosts_take_consecutive_ranks_only():

@@ -10,6 +10,7 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from helpers.strategies import graphs, machines
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
+from hopbytes.kernels.linear_cost import FORBIDDEN
 from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.kinds.table import Table
 
@@ -158,11 +159,13 @@ def best_by_enumeration(graph, table, start, price):
 @pytest.mark.parametrize(
     ("said", "error", "what"),
     [
-        ({"fixed": {9: 0}}, FormatError, "9 0..8"),
+        ({"fixed": {9: 0}}, FormatError, "9 0..8"), ({"fixed": {-1: 0}}, FormatError, "-1 0..8"),
         ({"fixed": {0: 16}}, FormatError, "16 0 0..15"),
-        ({"fixed": [0, 1]}, FormatError, "2 9"),
+        ({"fixed": [0, 1]}, FormatError, "2 9"), ({"fixed": [-2] * 9}, FormatError, "-2 0..15"),
         ({"fixed": np.zeros(9)}, FormatError, "float64"),
-        ({"forbidden": [(0, 99)]}, FormatError, "99 0..15"),
+        ({"forbidden": [(0, 16)]}, FormatError, "16 0..15"),
+        ({"forbidden": [(0, -1)]}, FormatError, "-1 0..15"),
+        ({"initial": np.full(9, 16)}, FormatError, "16 0 0..15"), ({"forbidden": 3}, FormatError, "pairs"),
         ({"forbidden": [(0, 1, 2)]}, FormatError, "pairs"),
         ({"forbidden": [(0, 1)], "fixed": {0: 1}}, InfeasibleError, "0 1"),
         ({"forbidden": [(4, pe) for pe in range(16)]}, InfeasibleError, "forbidden to task 4"),
@@ -183,6 +186,40 @@ def test_what_cannot_be_is_refused_in_one_line(said, error, what):
 def test_fixed_tasks_beyond_a_cap_are_refused():
     with pytest.raises(InfeasibleError, match=mentions("2", "80", "25")):
         hb.map_tasks(grid(20), TREE, constraints=hb.Constraints(fixed=dict.fromkeys(range(80), 2)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_the_cost_of_every_place_is_that_of_the_definition(n, k, seed):
+    """The price counts off the present PE; all PEs but that of a fixed task, and barred ones, are closed."""
+    rng = np.random.default_rng(seed)
+    fixed = rng.integers(-1, k, n) if rng.random() < 0.6 else np.full(n, -1)
+    initial = rng.integers(0, k, n) if rng.random() < 0.6 else None
+    barred = rng.random((n, k)) < rng.choice([0, 0.3])
+    price = int(rng.integers(0, 9)) if initial is not None else 0
+    expected = np.zeros((n, k), np.int64) if initial is None else price * (np.arange(k) != initial[:, None])
+    expected[(fixed[:, None] >= 0) & (np.arange(k) != fixed[:, None])] = FORBIDDEN
+    expected[barred] = FORBIDDEN
+    said = hb.Constraints(
+        fixed=fixed if np.any(fixed >= 0) or rng.random() < 0.5 else None, initial=initial,
+        forbidden=np.argwhere(barred) if barred.any() else None, migration_price=price,
+    ).checked(n, hb.allocate(f"core:{k}"))
+    assert said.usable(n, k).tolist() == np.flatnonzero(~barred.all(axis=0)).tolist()
+    if (expected >= FORBIDDEN).all(axis=1).any():
+        with pytest.raises(InfeasibleError):
+            said.linear_cost(n, k)
+        return
+    found = said.linear_cost(n, k)
+    for pe in range(k) if found is not None else ():
+        assert found.at(np.full(n, pe, np.int32)).tolist() == expected[:, pe].tolist()
+    assert found is not None or not expected.any()
+
+
+def test_the_sum_of_prices_may_be_as_large_as_its_limit():
+    start = np.arange(8)
+    assert hb.Constraints(initial=start, migration_price=2**55).checked(8, TREE).price == 2**55
+    with pytest.raises(ScaleError, match="by 2 or more"):
+        hb.Constraints(initial=start, migration_price=2**55 + 1).checked(8, TREE)
 
 
 def test_constraints_say_what_they_hold():

@@ -1,7 +1,11 @@
 """Bounds and constraints: tasks without load, forbidden PEs, agreement with the current mapping."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -9,9 +13,19 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Effort
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.errors import InfeasibleError
+from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries, held
-from hopbytes.solve.feasible import enforce_bounds, evict_forbidden, relabel_units, zero_load_excess
+from hopbytes.model.allocation import SlotUse
+from hopbytes.solve.feasible import (
+    check_fixed_loads,
+    enforce_bounds,
+    evict_forbidden,
+    excess,
+    feasible,
+    relabel_units,
+    verify,
+    zero_load_excess,
+)
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints, Request
@@ -161,6 +175,86 @@ def test_the_nearest_pe_with_room_is_taken_however_many_there_are(spec):
     distance = [where.distance.between(k - 1, pe) for pe in range(k - 1)]
     found = evict_forbidden(where, np.array([k - 1], np.int32), None, np.ones(k, np.int64), cost, exact=False)
     assert distance[found[0]] == min(distance)
+
+
+def test_without_room_the_pe_with_the_most_room_is_taken():
+    where = hb.allocate("core:4@1")
+    cost = linear_cost_of(where, 3, forbidden=[(0, 0), (0, 1)])
+    start, loads = np.array([0, 2, 3], np.int32), np.array([9, 4, 2])
+    found = evict_forbidden(where, start, loads, np.array([9, 99, 5, 5]), cost, exact=False)
+    assert found.tolist() == [3, 2, 3]  # PE 1 has more room, but is closed to task 0
+
+
+def test_fixed_tasks_may_fill_a_pe():
+    where, fixed = hb.allocate("core:3"), {0: 2, 1: 2, 3: 0}
+    cost, loads = linear_cost_of(where, 4, fixed=fixed), np.array([4, 3, 9, 2])
+    assert check_fixed_loads(loads, np.array([2, 1, 7]), cost).tolist() == [2, 0, 7]
+    assert check_fixed_loads(None, np.array([1, 1, 2]), cost).tolist() == [1, 0, 2]
+    for given_loads, caps, unit, what in (
+        (loads, [2, 1, 6], 5, "fixed to PE 2 sum to 35, but it may carry 30"),
+        (None, [1, 1, 1], 1, "fixed to PE 2 sum to 2, but it may hold 1"),
+        (None, [0, 1, 1], 7, "fixed to PE 0 sum to 7, but it may carry 0"),
+    ):
+        with pytest.raises(InfeasibleError, match=what):
+            check_fixed_loads(given_loads, np.array(caps), cost, unit)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_violations_are_those_of_the_definition(seed):
+    """Loads and tasks without load beyond their bounds, empty PEs of a partition, closed PEs, counts."""
+    rng = np.random.default_rng(seed)
+    n, partition = int(rng.integers(1, 10)), bool(rng.random() < 0.6)
+    loads = rng.integers(0, 4, n) if rng.random() < 0.7 else None
+    graph = hb.CommGraph.from_edges([0], [n - 1], n=n, loads=loads)
+    where = hb.allocate("core:3@1")
+    barred = [(0, int(rng.integers(3)))] if rng.random() < 0.3 else None
+    request = Request(partition=partition, use=SlotUse(oversubscribe=not partition))
+    problem = formulate(graph, where, request, Constraints(forbidden=barred).checked(n, where))
+    k, bounds = problem.where.k, problem.bounds
+    pe = rng.integers(0, k, n).astype(np.int32)
+    task_loads, counts = problem.graph.task_loads(), np.bincount(pe, minlength=k)
+    over = max(0, int((np.bincount(pe, task_loads, k) - bounds.load).max()))
+    idle, most_idle = np.bincount(pe[task_loads == 0], minlength=k), problem.zero_load_bounds
+    idlers = 0 if most_idle is None else max(0, int((idle - most_idle).max()))
+    empty = int(np.count_nonzero(counts == 0)) if partition and n >= k else 0
+    assert excess(problem, pe) == over + idlers + empty * (n + int(task_loads.sum()))
+    closed = barred is not None and problem.pes[pe[0]] == barred[0][1]
+    wrong_counts = bounds.exact and not np.array_equal(counts, bounds.count)
+    broken = closed or wrong_counts or (bounds.linear_cost is None and bool(idlers or empty))
+    assert feasible(problem, pe) == (over == 0 and not broken)
+    if broken:
+        with pytest.raises(HopbytesError, match="internal error"):
+            verify(problem, pe)
+    else:
+        verify(problem, pe)
+    outside = pe.copy()
+    outside[-1] = k
+    for wrong in (outside, -1 - outside, pe[:-1]):
+        with pytest.raises(HopbytesError, match="not every one"):
+            verify(problem, wrong)
+
+
+@pytest.mark.parametrize("spec", ["core:4", "node:2@10 core:2@1"])
+@pytest.mark.parametrize("seed", range(6))
+def test_only_units_with_the_same_bounds_are_renamed_and_more_tasks_stay(spec, seed):
+    rng, where = np.random.default_rng(seed), hb.allocate(spec)
+    caps, pe = rng.choice([1, 2], 4), rng.integers(0, 4, 9).astype(np.int32)
+    current = rng.integers(-1, 4, 9).astype(np.int32)
+    names = [
+        np.array(each) for each in permutations(range(4))
+        if np.array_equal(caps[list(each)], caps)
+        and ("node" not in spec or (each[0] // 2 == each[1] // 2 and each[2] // 2 == each[3] // 2))
+    ]
+
+    def agree(placed):
+        return int(np.count_nonzero(placed == current))
+
+    found = relabel_units(where, pe, current, caps)
+    assert any(np.array_equal(name[pe], found) for name in names)
+    assert agree(found) >= agree(pe)
+    if "node" not in spec:  # with several levels the outer one is decided first
+        assert agree(found) == max(agree(name[pe]) for name in names)
 
 
 def test_a_task_that_a_chain_has_moved_stays_where_it_is():

@@ -12,6 +12,7 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.cost.metrics.parallelism import parallelism
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.patterns.ml import rank_orders, training_of
+from hopbytes.solve import rails
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.solve.map_tasks import weighs_links
 from hopbytes.solve.method import plain
@@ -101,8 +102,8 @@ def test_other_machines_are_not_concerned(tmp_path):
     assert weighs_links(graph, hb.allocate("rails:4x2 / gpu:2 core:2"))
     for machine in ("node:4 gpu:2", "torus:2x2 / gpu:2", "node:4 core:2", "fattree:2x2 / core:2"):
         assert not weighs_links(graph, hb.allocate(machine)), machine
-    for rails, expected in ((2, True), (1, False)):
-        folder = two_level_fabric(rails=rails).write(tmp_path / str(rails))
+    for count, expected in ((2, True), (1, False)):
+        folder = two_level_fabric(rails=count).write(tmp_path / str(count))
         where = hb.allocate(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-3")
         assert weighs_links(graph, where) is expected
         assert not weighs_links(graph, hb.allocate(f"ib:{folder} / core:2", hosts="nodes:0-3"))
@@ -192,6 +193,43 @@ def test_without_kinds_the_load_must_fall_by_more_than_the_cost_rises():
     assert worth_it(pairs, where, found, [lower])[0] == 0
     assert Judged(lower, cost=100, load=10).worth(Judged(found, cost=95, load=11))
     assert not Judged(lower, cost=100, load=10).worth(Judged(found, cost=50, load=11))
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "usual", "number"),
+    [
+        ((100, 100), [(104, 94)], [(90, 100)], 0),  # 6 % less load for 4 % more cost
+        ((100, 100), [(104, 96)], [(90, 100)], None),  # 4 % less is not enough
+        ((100, 100), [(104, 96)], [(90, 98)], 0),  # but an order of ranks has 2 % less as well
+        ((100, 100), [(104, 96)], [(90, 99.5)], None),
+        ((100, 100), [(120, 90)], [(110, 100)], None),  # cost rises by more than load falls
+        ((100, 100), [(120, 90)], [(120, 100)], 0),  # as an order of ranks does
+        ((100, 100), [(100, 100)], [(90, 80)], None),  # no less load
+        ((100, 100), [(110, 80), (105, 80.5), (101, 90)], [], 1),  # the cheapest within 1 % of the least load
+        ((100, 100), [], [(90, 80)], None),
+    ],
+)
+def test_which_mapping_with_less_load_is_worth_its_cost(first, others, usual, number, monkeypatch):
+    values = [first, *others, *usual]
+    monkeypatch.setattr(rails.RailRule, "of", lambda graph, where: None)
+    monkeypatch.setattr(rails, "usual_orders", lambda graph: range(1 + len(others), len(values)))
+    monkeypatch.setattr(rails.Judged, "of", lambda graph, where, each: Judged(each, *values[each]))
+    found, why = worth_it(None, None, 0, range(1, 1 + len(others)))
+    assert found == number
+    assert bool(why) == (number is not None)
+    if number is not None:
+        assert f"carries {others[number][1] / first[1]:.2f} of" in why[0]
+
+
+def test_places_of_a_replica_are_numbered_as_the_text_says():
+    where = hb.allocate("node:3 gpu:[3,2,3]")
+    assert rails._in_turns(where.node_of_pe).tolist() == [0, 1, 2, 4, 3, 5, 6, 7]
+    assert rails._by_domain(where, np.arange(8), 2).tolist() == [0, 1, 3, 4, 5, 6, 2, 7]
+    assert rails._by_domain(where, np.array([1, 2, 4, 6]), 2).tolist() == [1, 2, 4, 6]
+    straight = hb.allocate("node:3 gpu:2")
+    shapes = [shape.tolist() for shape in rails._shapes(straight, np.arange(6), (2, 3))]
+    assert shapes == [[0, 1, 2, 3, 4, 5], [0, 1, 3, 2, 4, 5], [0, 2, 4, 1, 3, 5], [0, 3, 4, 1, 2, 5]]
+    assert len(list(rails._shapes(straight, np.arange(6), (1, 6)))) == 2
 
 
 def test_hosts_are_exchanged_whole():

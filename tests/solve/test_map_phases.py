@@ -105,5 +105,9 @@ def test_weighted_sums_beyond_63_bits_name_the_factor():
     large = hb.CommGraph.from_edges([0], [1], [2**40], n=6)
     with pytest.raises(hb.ScaleError, match="divide the phase weights by 2 or more"):
         hb.map_phases([large, large], MACHINE, weights=[2**23, 1])
+    for columns, loads in (([[1], [2**40]], None), ([[1]], [2**40, *[0] * 5])):  # messages, then loads
+        many = hb.CommGraph.from_edges([0], [1], *columns, n=6, loads=loads)
+        with pytest.raises(hb.ScaleError, match="divide the phase weights by 2 or more"):
+            hb.map_phases([many, many], MACHINE, weights=[2**23, 1])
     with pytest.raises(hb.ScaleError, match="divide the phase weights by 3 or more"):
         hb.map_phases([large, large], MACHINE, weights=[2**18, 1], goal="max")

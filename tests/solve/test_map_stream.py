@@ -192,6 +192,40 @@ def test_options_out_of_range_are_refused(tmp_path):
             hb.map_stream(path, "core:2@1", **options)
 
 
+def test_loads_that_cannot_be_balanced_are_relaxed_also_beside_a_heavy_task(tmp_path):
+    """Loads of 5, 5, 5, 2 on two PEs: 9 each was asked for; a task of 100 has a third PE."""
+    cases = ([5, 5, 5, 2], 2, False), ([100, 5, 5, 5, 2], 3, True), ([15, 15, 15, 6], 2, False)
+    for loads, k, heavy in cases:
+        ends, n = np.arange(len(loads) - 1), len(loads)
+        graph = hb.CommGraph.from_edges(
+            np.append(ends, ends + 1), np.append(ends + 1, ends), n=n, loads=loads, undirected=True,
+        )
+        path = written(tmp_path, graph)
+        info = hb.map_stream(path, f"core:{k}@1", imbalance=0).info
+        unit = 3 if loads[0] == 15 else 1
+        assert (info["balance"], info["bound_asked"], info["bound_kept"]) == ("relaxed", 9 * unit, 10 * unit)
+        total = sum(min(load, 9 * unit) for load in loads)  # the heavy task counts as much as a PE holds
+        assert info["imbalance"] == pytest.approx(10 * unit * k / (total if heavy else sum(loads)) - 1)
+        assert any("1 task is heavier" in notice for notice in info["notices"]) == heavy
+        with pytest.raises(hb.InfeasibleError, match=f"within {9 * unit} per PE: PE . holds {10 * unit}"):
+            hb.map_stream(path, f"core:{k}@1", imbalance=0, strict_balance=True)
+
+
+def test_what_a_stream_reports_is_counted_from_the_result(tmp_path):
+    path = written(tmp_path, grid(25, 1))
+    for passes, buffer in ((1, 0), (3, 0), (2, 200)):
+        mapping = hb.map_stream(path, MACHINE, passes=passes, buffer=buffer, seed=4, threads=2)
+        info, held = mapping.info, mapping.tasks_per_pe()
+        assert (info["bound_asked"], info["bound_kept"]) == (27, held.max())
+        assert info["imbalance"] == pytest.approx(held.max() * 24 / 625 - 1)
+        assert (info["preset"], info["seed"], info["threads"]) == ("fast" if buffer else None, 4, 2)
+        assert ("clusters" in info["work"]) == (buffer > 0)
+        assert (info["work"]["moves"] > 0) == (passes > 1)
+        assert info["objective_value"] == info["comm_cost"]
+        assert set(info["seconds"]) == {"map", "verify"}
+        assert min(info["seconds"].values()) > 0
+
+
 @pytest.mark.parametrize("buffer", [0, 300])
 def test_a_factor_of_all_loads_changes_no_bound(tmp_path, buffer):
     """25 vertices more than fit evenly: loads of 7 each have the bound of loads of 1 each, 7 times."""

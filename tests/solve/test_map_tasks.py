@@ -271,6 +271,20 @@ def test_progress_and_an_interrupt_pass_through():
     assert seen == [("working", 1, 2)]
 
 
+def test_searches_say_how_far_they_are_and_find_the_same():
+    seen, steps = [], ["multisection:schedule=queue", "vcycle", "evolve:steps=2"]
+    graph, where = hb.read("stencil:24x24"), cluster(4)
+    mapping = map_tasks(graph, where, steps, partition=True, progress=lambda *what: seen.append(what))
+    assert mapping.pe.tolist() == map_tasks(graph, where, steps, partition=True).pe.tolist()
+    stages = {}
+    for stage, done, total in seen:
+        stages.setdefault(stage.partition(",")[0], []).append(done)
+        assert 0 <= done <= total
+    assert {"refine", "evolve", "subproblems divided"} <= set(stages)
+    assert max(stages["evolve"]) == 1
+    assert stages["subproblems divided"][0] == 1
+
+
 @pytest.mark.parametrize("mapper", ["multisection", "multisection:schedule=queue"])
 def test_who_asks_to_stop_gets_a_placement_and_how_to_repeat_it(mapper):
     """Nothing of size is under way at once here, so the answer is that of a work limit of 0."""

@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import ROOT
 from helpers.thorough import most
+from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
-from hopbytes.solve.remapper import Savings
+from hopbytes.solve.remapper import HIGHER, RepairProblem, Savings, by_v_cycles, repaired, savings_at_first
 
 MACHINES = ("node:2@10 core:3@1", "torus:3x2", "island:2@100 node:2@10 core:2@1", "torus:2x2 / core:2@1")
 
@@ -286,63 +288,117 @@ def test_unequal_capacities_are_kept():
         remapper.verify()
 
 
+#: Batches of the six tasks of a ring on PEs 0 to 2 of four, and the facts that their errors name.
 BAD = [
-    {"edges": [(0, 0, 1)]}, {"edges": [(0, 99, 1)]}, {"edges": [(0, 1, -1)]}, {"edges": [(0, 1, 0.5)]},
-    {"edges": [(0, 1)]}, {"edges": (np.array([0]), np.array([1, 2]), np.array([3]))},
-    {"vanished": [7]},
-    {"vanished": [0, 0]}, {"vanished": [-1]}, {"vanished": [0], "edges": [(0, 1, 5)]},
-    {"arrived": [0]}, {"arrived": [6, 6]}, {"arrived": [9]}, {"arrived": {6: -1}},
-    {"arrived": [0], "vanished": [0]},
-    {"loads": {99: 1}}, {"loads": {0: -1}}, {"loads": ([0, 1], [1])}, {"loads": 5}, {"lost": [4]},
-    {"lost": [-1]}, {"lost": [3]}, {"restored": [0]}, {"restored": [9]},
-    {"arrived": np.array([2**63], np.uint64)},
+    ({"edges": [(1, 2, 3), (4, 4, 1)]}, "task 4"), ({"edges": [(0, 6, 1)]}, "task 6"),
+    ({"edges": [(6, 0, 1)]}, "task 6"), ({"edges": [(0, -1, 1)]}, "task -1"),
+    ({"edges": [(0, 1, 2), (0, 1, -1)]}, "volume -1"), ({"edges": [(0, 1, 0.5)]}, "float64"),
+    ({"edges": [(0, 1)]}, "triples"), ({"edges": [0, 1, 2]}, "triples"),
+    ({"edges": [(0, 1, 2), (3, 4)]}, "unequal"),
+    ({"edges": (np.array([0]), np.array([1, 2]), np.array([3]))}, "unequal"),
+    ({"edges": (np.zeros((1, 1), int), np.ones((1, 1), int), np.ones((1, 1), int))}, "edges"),
+    ({"edges": (np.array([0]), np.array([1]), np.array([2**63], np.uint64))}, "9223372036854775808"),
+    ({"vanished": [6]}, "task 6"), ({"vanished": [3, 0, 3]}, "3 occurs twice"), ({"vanished": [2, -1]}, "-1"),
+    ({"vanished": [0], "edges": [(0, 1, 5)]}, "task 0"), ({"vanished": [2], "loads": {2: 5}}, "task 2"),
+    ({"vanished": [[1]]}, "vanished"),
+    ({"arrived": [6, 5]}, "task 5"), ({"arrived": [6, 6]}, "6 occurs twice"), ({"arrived": [7]}, "task 7 7"),
+    ({"arrived": {6: -1}}, "-1"), ({"arrived": [0], "vanished": [0]}, "task 0"),
+    ({"loads": {6: 1}}, "task 6"), ({"loads": {0: -1}}, "-1"), ({"loads": ([0, 1], [1])}, "1 2"),
+    ({"loads": 5}, "loads"), ({"loads": [0, 1]}, "loads"),
+    ({"lost": [0, 4]}, "PE 4 0..3"), ({"lost": [-1]}, "-1"),
+    ({"lost": [3]}, "PE 3"), ({"restored": [3, 0]}, "PE 0"), ({"restored": [4]}, "PE 4 0..3"),
+    ({"arrived": np.array([2**63], np.uint64)}, "9223372036854775808"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", BAD, ids=str)
-def test_bad_batches_change_nothing(changes):
+@pytest.mark.parametrize(("changes", "facts"), BAD, ids=str)
+def test_bad_batches_change_nothing(changes, facts):
     graph = hb.CommGraph.from_edges([0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0], [5] * 6)
     remapper = hb.Remapper(graph, "node:2@10 core:2@1", [0, 0, 1, 1, 2, 2], absent=[3], imbalance="50%")
     before = remapper.pe.tolist(), remapper.comm_cost, remapper.pe_loads.tolist()
-    with pytest.raises(hb.FormatError):
+    with pytest.raises(hb.FormatError, match=mentions(*facts.split())):
         remapper.apply(**changes)
     assert (remapper.pe.tolist(), remapper.comm_cost, remapper.pe_loads.tolist()) == before
     remapper.verify()
 
 
-def test_the_last_pe_cannot_be_lost_and_sums_must_fit():
-    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
-    remapper = hb.Remapper(graph, "core:2@1", [0, 0], imbalance="100%", one_per_pe=False)
-    with pytest.raises(hb.InfeasibleError):
+def test_tuples_are_taken_for_what_they_hold():
+    """Three triples in a tuple are triples; two numbers are tasks, two sequences tasks with loads."""
+    ring = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [5] * 3)
+    triples = ((0, 1, 7), (1, 2, 8), (2, 0, 9))
+    for edges in (triples, tuple(np.array(triples).T)):
+        remapper = hb.Remapper(ring, "core:2@1", [0, 0, 1], imbalance="100%", one_per_pe=False)
+        remapper.apply(edges=edges)
+        assert remapper.snapshot()[0].total_volume == 24
+        remapper.apply(arrived=(3, 4))
+        assert remapper.pe_loads.sum() == 5
+        remapper.apply(arrived=([5, 6], [4, 0]))
+        assert remapper.pe_loads.sum() == 9
+        remapper.verify()
+
+
+def test_sums_may_be_as_large_as_their_limits():
+    empty = hb.CommGraph.from_edges([], [], n=3)
+    both = hb.CommGraph.from_edges([], [], n=3, undirected=True)
+    for graph, limit in ((empty, 2**55), (both, 2**54)):
+        remapper = hb.Remapper(graph, "core:4@8", [0, 1, 2])
+        with pytest.raises(hb.ScaleError, match="by 2 or more"):
+            remapper.apply(edges=[(0, 1, 1), (1, 2, limit)])
+        remapper.apply(edges=[(0, 1, limit)])
+        with pytest.raises(hb.ScaleError):
+            remapper.apply(edges=[(1, 2, 1)])
+        remapper.apply(edges=[(0, 1, 0)])
+        remapper.apply(edges=[(1, 2, limit)])
+        remapper.verify()
+    heavy = hb.CommGraph.from_edges([], [], n=2, loads=[2**59, 2**59])
+    remapper = hb.Remapper(heavy, "core:2", [0, 1], one_per_pe=False)
+    with pytest.raises(hb.ScaleError, match="1152921504606846977"):
+        remapper.apply(arrived=[2])
+    priced = hb.Remapper(hb.CommGraph.from_edges([], [], n=1), "core:2", [0], migration_price=2**57)
+    priced.apply(arrived=[1])
+    priced = hb.Remapper(hb.CommGraph.from_edges([], [], n=2), "core:3", [0, 1], migration_price=2**57)
+    with pytest.raises(hb.ScaleError, match="3 tasks"):
+        priced.apply(arrived=[2])
+
+
+def test_room_is_that_after_the_whole_batch():
+    pair = hb.CommGraph.from_edges([0], [1], [5], n=2)
+    remapper = hb.Remapper(pair, "core:4", [0, 1], absent=[2, 3])
+    with pytest.raises(hb.InfeasibleError, match=mentions("3", "2")):
+        remapper.apply(arrived=[2])
+    remapper.apply(arrived=[2], restored=[3])
+    remapper.apply(arrived=[3], vanished=[0])
+    assert sorted(remapper.pe[1:].tolist()) == [0, 1, 3]
+    remapper = hb.Remapper(pair, "core:3", [0, 1], absent=[2], one_per_pe=False)
+    with pytest.raises(hb.InfeasibleError, match="last PE"):
         remapper.apply(lost=[0, 1])
-    with pytest.raises(hb.ScaleError):
-        remapper.apply(edges=[(0, 1, 2**60)])
-    with pytest.raises(hb.ScaleError):
-        remapper.apply(loads={0: 2**61})
-    remapper.verify()
+    assert remapper.apply(lost=[0, 1], restored=[2]).targets.tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(
     ("mapping", "options", "error"),
     [
         ([0], {}, hb.FormatError), ([0, 4], {}, hb.FormatError),
-        ([0, 0], {"one_per_pe": True}, hb.FormatError),
+        ([0, 0], {"one_per_pe": True}, hb.FormatError), ([0, 1], {"absent": [0, 1]}, hb.InfeasibleError),
         ([0, 1], {"absent": [1]}, hb.FormatError), ([0, 1], {"absent": [2]}, hb.FormatError),
+        ([0, 1], {"absent": [-1]}, hb.FormatError),
         ([0, 1], {"migration_price": -1}, hb.HopbytesError), ([0, 1], {"most_moves": -1}, hb.HopbytesError),
     ],
 )  # fmt: skip
 def test_bad_beginnings(mapping, options, error):
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         hb.Remapper(graph, "core:2@1", mapping, **options)
+    assert "task 1 is on PE 1" in str(caught.value) or options.get("absent") != [1]
 
 
-def test_distances_that_differ_by_direction_are_refused(tmp_path):
-    table = tmp_path / "distances.csv"
-    table.write_text("0,1\n2,0\n")
+@pytest.mark.parametrize("table", ["0,1\n2,0\n", "0,1\n1,3\n"])
+def test_distances_that_differ_by_direction_or_are_not_0_on_a_pe_are_refused(tmp_path, table):
+    path = tmp_path / "distances.csv"
+    path.write_text(table)
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
     with pytest.raises(hb.UnsupportedError):
-        hb.Remapper(graph, f"table:{table}", [0, 1])
+        hb.Remapper(graph, f"table:{path}", [0, 1])
 
 
 def test_an_empty_pattern_can_grow():
@@ -391,6 +447,67 @@ def test_a_wrong_number_is_found(grid):
         spoil(remapper._state)
         with pytest.raises(hb.HopbytesError, match="internal error"):
             remapper.verify()
+    remapper = fresh()
+    remapper._rows.weight[0] += 1  # of one direction only
+    with pytest.raises(hb.HopbytesError, match="an edge"):
+        remapper.verify()
+
+
+def test_larger_repairs_begin_when_batches_have_saved_what_the_latest_one_took():
+    """No task may move, so only those that arrive count as moved, and sums can be followed from outside."""
+    ring = hb.CommGraph.from_edges(range(8), [*range(1, 8), 0], [5] * 8)
+    remapper = hb.Remapper(ring, "node:4@10 core:8@1", range(0, 32, 4), most_moves=0, saved_per_change=900)
+    (savings,) = savings_at_first(900, 8 + 16, one_per_pe=True).values()
+    assert (savings.per_change, savings.saved) == (720, 2400)
+    saved, rate, found = savings.saved, savings.rate, []
+    for step in range(12):
+        edges = [(task, (task + 2) % 8, 9) for task in range(4)]
+        report = remapper.apply(edges=edges, arrived=[8 + step])
+        saved += 720 * (4 + 1 + 1)  # four pairs, a new task, and its place
+        size = 9 + step + 2 * 12
+        due = rate * size <= saved
+        assert (report.repair_work > 0) == due
+        if due:
+            rate = report.repair_work / size
+            saved = min(max(saved - report.repair_work, 0), report.repair_work)
+        found.append(due)
+    assert set(found) == {True, False}
+
+
+def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
+    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share that of a migration."""
+    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
+    here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
+    cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))
+    for allowed, keeps, prices, after in cases:
+        seen = []
+
+        def search(problem, price, keeps=keeps, seen=seen):
+            seen.append(price)
+            return here if len(seen) > keeps else there
+
+        problem = RepairProblem(
+            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, allowed, 0, True, 0, 1
+        )  # fmt: skip
+        savings = Savings(1, 1.0, batches=4)
+        best, _ = repaired(problem, savings, search)
+        assert (seen, savings.price) == (prices, after)
+        assert best.tolist() == here.tolist()  # two migrations cost 20, and J is the same
+    assert HIGHER == 3
+    assert [Savings(1, 1.0, batches=count).use for count in (0, 1, 9, 11)] == [1, 1, 9, 10]
+
+
+def test_a_repair_pays_the_price_for_tasks_that_were_somewhere():
+    """Two pairs are torn apart; at a price of 50 only tasks that just arrived are brought together."""
+    graph = hb.CommGraph.from_edges([0, 2], [1, 3], [9, 9], n=4)
+    where, pe = hb.allocate("core:2"), np.array([0, 1, 0, 1], np.int32)
+    for price, home, apart in ((50, [0, 1, -1, -1], 1), (50, [0, 1, 0, 1], 2), (0, [0, 1, 0, 1], 0)):
+        problem = RepairProblem(
+            graph, where, pe, np.array(home, np.int32), Bounds(np.full(2, 4)), price, None, 0, False, 0, 1
+        )  # fmt: skip
+        found = by_v_cycles(problem, price)
+        assert int(found[0] != found[1]) + int(found[2] != found[3]) == apart
+        assert problem.cost(found, 3) == 3 * 9 * apart + price * problem.migrations(found)
 
 
 def test_batches_save_for_each_of_their_changes():
@@ -400,3 +517,10 @@ def test_batches_save_for_each_of_their_changes():
     assert (savings.saved, savings.batches) == (240, 2)
     assert savings.suffices(120)
     assert not savings.suffices(121)
+    for work, left in ((100, 100), (150, 90), (300, 0)):
+        savings.saved = 240
+        savings.pay(work, 50)
+        assert (savings.saved, savings.rate, savings.batches) == (left, work / 50, 0)
+    kinds = savings_at_first(101, 7, one_per_pe=False).values()
+    assert [(kind.per_change, kind.saved) for kind in kinds] == [(81, 700), (20, 84)]
+    assert not Savings(0, 2.0, saved=99).suffices(1)

@@ -13,7 +13,7 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slots
 from hopbytes.solve.method import Method, composed, plain
 from hopbytes.solve.presets import presets
-from hopbytes.solve.problem import Request, TaskConstraints
+from hopbytes.solve.problem import Constraints, Request, TaskConstraints
 from hopbytes.solve.slots import Task, slot_choices, window
 
 MACHINES = (
@@ -98,6 +98,9 @@ def test_what_the_user_or_the_job_says_is_kept():
     assert per_node(job, spread=True) == ([2, 2, 2, 2], "spread")
     beside = hb.map_tasks(graph, job, "fast").info["alternatives"]
     assert beside["filled"] == hb.map_tasks(graph, hb.allocate(job, pack=True), "fast").info["comm_cost"]
+    limited = hb.map_tasks(graph, job, "fast", limits=hb.Limits(work=10**9)).info
+    assert limited["slots"] == "job"
+    assert "alternatives" not in limited
     with pytest.raises(hb.UnsupportedError, match="pack and spread"):
         hb.map_tasks(graph, hb.allocate(where, pack=True, spread=True))
 
@@ -123,7 +126,64 @@ def test_fixed_places_leave_filled_and_spread_to_choose_from():
     ],
 )
 def test_equal_nodes(n, expected):
-    assert slot_choices(hb.allocate("node:6 core:12"), n, equal_nodes=True) == expected
+    where = hb.allocate("node:6 core:12")
+    assert slot_choices(where, n, equal_nodes=True) == expected
+    either = {} if n == 72 else {"filled": {"pack": True}, "spread": {"spread": True}}
+    assert slot_choices(where, n, equal_nodes=False) == either
+    assert slot_choices(where, 0, equal_nodes=False) == {}
+    job = dataclasses.replace(where, tasks_of_nodes=np.full(6, 10))
+    assert (slot_choices(job, n, equal_nodes=False) == {}) == (n in (60, 72))
+
+
+@pytest.mark.parametrize(
+    ("n", "use", "initial", "silent", "expected"),
+    [
+        (4, {}, None, True, [("filled", None), ("free", 4), ("free", 18), ("spread", None)]),
+        (20, {}, None, True, [("filled", None), ("free", 24), ("spread", None)]),
+        (23, {}, None, True, [("filled", None), ("free", 24), ("spread", None)]),
+        (4, {}, None, False, [("filled", None), ("spread", None)]),
+        (24, {}, None, True, [("all", None)]), (30, {}, None, True, [("all", None)]),
+        (0, {}, None, True, [("spread", None)]),
+        (4, {"pack": True}, None, True, [("filled", None)]),
+        (4, {"spread": True}, None, True, [("spread", None)]),
+        (4, {"tasks_per_node": 2}, None, True, [("asked", None)]),
+        (8, {}, None, True, [("job", None)]), (8, {"spread": True}, None, True, [("spread", None)]),
+        (4, {"equal_nodes": True}, None, True, [("filled", None), ("spread", None)]),
+        (4, {}, [23, 22, 1, 0], True, [("asked", 20)]), (4, {}, [23, 22, 1, 0], False, [("asked", None)]),
+        (4, {}, [5, 5, 1, 0], True, [("asked", None)]),
+        (4, {"pack": True}, [3, 2, 1, 0], True, [("asked", None)]),
+    ],
+)
+def test_every_policy_that_is_tried(n, use, initial, silent, expected):
+    """24 PEs on four nodes, of which a job wants eight; beside a free choice is the number of its PEs."""
+    where = hb.allocate("node:4@10 core:6@1", **use)
+    where = dataclasses.replace(where, tasks_of_nodes=np.array([3, 2, 2, 1]))
+    constraints = Constraints(initial=None if initial is None else np.array(initial)).checked(n, where)
+    graph = hb.CommGraph.from_edges([], [], n=n)
+    task = Task(graph, where, Request(use=where.use), constraints, "comm_cost", None)
+    found = [(each.name, each.window) for each in slots.policies(task, silent=silent)]
+    if initial is not None and silent and len(found) > 1:
+        assert set(initial) <= set(found[1][1].tolist())
+        assert found[1][0] == "free"
+        found = found[:1] if expected[0][1] is None else [(found[0][0], found[1][1])]
+    assert [(name, None if pes is None else len(pes)) for name, pes in found] == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_as_many_equal_nodes_with_the_slots_that_are_needed(seed):
+    rng = np.random.default_rng(seed)
+    where = hb.allocate("node:5 core:[4,3,4,2,4]")
+    each, used = int(rng.integers(1, 3)), int(rng.integers(1, 5))
+    start = np.concatenate([np.flatnonzero(where.node_of_pe == node)[:each] for node in range(used)])
+    needed = rng.choice(17, int(rng.integers(0, min(each, used) + 1)), replace=False)
+    counts = np.bincount(where.node_of_pe[needed], minlength=5)
+    found = slots._around(where, start, needed)
+    assert len(set(found.tolist())) == len(start)
+    assert set(np.bincount(where.node_of_pe[found]).tolist()) <= {0, each}
+    if counts.max() <= each and np.count_nonzero(counts) <= used:
+        assert set(needed.tolist()) <= set(found.tolist())
+    if not len(needed):
+        assert found.tolist() == start.tolist()
 
 
 def test_launchers_that_want_equal_nodes_get_them():

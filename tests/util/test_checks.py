@@ -1,10 +1,21 @@
 """Numbers of threads that are given, and results of functions of objects whose hash takes long."""
 
+import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import HopbytesError
-from hopbytes.util.checks import MOST_THREADS, cpus_allowed, thread_count
+from hopbytes.errors import HopbytesError, UnsupportedError, WrongTypeError
+from hopbytes.util.checks import (
+    MOST_THREADS,
+    check_functions,
+    check_texts,
+    check_truths,
+    cpus_allowed,
+    name_of,
+    texts_of,
+    thread_count,
+    whole,
+)
 from hopbytes.util.computed_once import computed_once
 
 
@@ -65,3 +76,50 @@ def test_the_latest_results_are_kept_only():
     things = [Slow(number) for number in range(3)]
     assert [size(thing) for thing in (*things, things[2], things[1], things[0])] == [0, 1, 2, 2, 1, 0]
     assert computed == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("value", [3, 2**63 - 1, np.int64(3), np.uint8(7)])
+def test_integers_from_a_bound_to_63_bits(value):
+    found = whole("size", value, 3)
+    assert (found, type(found)) == (int(value), int)
+    assert cpus_allowed() == thread_count(None)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [(2, UnsupportedError), (2**63, UnsupportedError), (True, WrongTypeError), (3.0, WrongTypeError),
+     ("3", WrongTypeError), (None, WrongTypeError)],
+)  # fmt: skip
+def test_other_numbers_are_refused(value, error):
+    with pytest.raises(error, match="size"):
+        whole("size", value, 3)
+
+
+def test_kinds_of_arguments():
+    assert name_of("thing", "a") == "a"
+    assert name_of("thing", 3, int) == 3
+    check_functions(one=len, other=None)
+    check_truths(one=True, other=None, third=np.bool_(False))
+    check_texts(one="a", other=None)
+    for check, wrong in ((check_functions, "len"), (check_truths, 1), (check_texts, b"a")):
+        with pytest.raises(WrongTypeError, match="other"):
+            check(one=None, other=wrong)
+    with pytest.raises(WrongTypeError, match="expected a name or a int"):
+        name_of("thing", 3.5, int)
+    assert texts_of("files", "a") == ("a",)
+    assert texts_of("files", ["a", "b"]) == texts_of("files", np.array(["a", "b"])) == ("a", "b")
+    for wrong in (b"ab", 3, np.array("a"), ["a", 3]):
+        with pytest.raises(WrongTypeError, match="files"):
+            texts_of("files", wrong)
+
+
+def test_limits_of_a_run():
+    assert not hb.Limits().limited
+    assert not hb.Limits(stop=lambda: False).limited
+    assert hb.Limits(time=0).limited
+    assert hb.Limits(work=0).limited
+    for wrong in ({"time": True}, {"time": float("inf")}, {"time": "1"}, {"work": -1}):
+        with pytest.raises(HopbytesError):
+            hb.Limits(**wrong)
+    with pytest.raises(WrongTypeError, match="stop"):
+        hb.Limits(stop=3)

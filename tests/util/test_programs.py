@@ -8,7 +8,8 @@ import pytest
 
 from helpers.errors import mentions
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.util.programs import run_program
+from hopbytes.util import programs
+from hopbytes.util.programs import lines_of_program, run_program
 
 
 def test_what_is_said():
@@ -36,6 +37,21 @@ def test_what_is_under_way_may_take_long():
 def test_what_is_said_without_end():
     with pytest.raises(HopbytesError, match="yes printed more than 1000000 bytes"):
         run_program(["yes"], max_bytes=10**6)
+    assert run_program(["printf", "12345"], max_bytes=5) == ("12345", 0)
+
+
+def test_lines_of_a_program_that_succeeds():
+    assert lines_of_program(["printf", "a\nb"]) == ["a", "b"]
+    with pytest.raises(UnsupportedError, match="sh: failed with exit code 4, expected 0"):
+        lines_of_program(["sh", "-c", "echo a; exit 4"])
+
+
+def test_what_does_not_end_by_itself_is_killed(monkeypatch, tmp_path):
+    monkeypatch.setattr(programs, "TERMINATE_TIMEOUT", 0.2)
+    words = f"trap '' TERM; echo $$ > {tmp_path}/started; while true; do sleep 0.05; done"
+    with pytest.raises(HopbytesError, match=r"did not end within 0.5 seconds and was stopped: a hint$"):
+        run_program(["sh", "-c", words], timeout=0.5, hint="a hint")
+    assert not Path(f"/proc/{(tmp_path / 'started').read_text().strip()}").exists()
 
 
 def test_what_cannot_be_started():

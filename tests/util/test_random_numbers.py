@@ -16,39 +16,25 @@ def test_the_mixing_function_gives_the_published_stream():
     ]  # fmt: skip
 
 
-def test_words_do_not_depend_on_how_many_are_drawn_at_once():
-    one, many = RandomNumbers(7), RandomNumbers(7)
-    assert np.array_equal(np.concatenate([one.words(1), one.words(4)]), many.words(5))
+@given(st.integers(-5, 2**70), st.integers(1, 2**40))
+def test_what_is_drawn_is_made_of_the_words_of_splitmix(seed, bound):
+    """A plain definition: the state of a seed is mixed once, and every draw takes words in order."""
+    def mixed(word):
+        word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+        return word ^ word >> 31
 
-
-def test_seeds_are_taken_modulo_two_to_the_64th():
-    assert np.array_equal(RandomNumbers(-1).words(3), RandomNumbers(2**64 - 1).words(3))
-    assert not np.array_equal(RandomNumbers(0).words(3), RandomNumbers(1).words(3))
-
-
-def test_every_permutation_is_drawn_about_equally_often():
-    random, seen = RandomNumbers(3), {}
-    for _ in range(6000):
-        order = tuple(random.permutation(3).tolist())
-        seen[order] = seen.get(order, 0) + 1
-    assert len(seen) == 6
-    assert all(850 < count < 1150 for count in seen.values())  # five standard deviations
-
-
-def test_numbers_below_a_bound_and_distinct_numbers():
-    random = RandomNumbers(5)
-    assert {random.below(3) for _ in range(100)} == {0, 1, 2}
-    drawn = random.distinct(50, 50)
-    assert sorted(drawn.tolist()) == list(range(50))
-    assert len(random.distinct(5, 9)) == 5
-
-
-def test_probabilities():
-    random = RandomNumbers(11)
-    assert not any(random.happens(0.0) for _ in range(1000))
-    assert all(random.happens(1.0) for _ in range(1000))
-    assert 230 < sum(random.happens(0.25) for _ in range(1000)) < 270 + 50
-    assert 400 < int(random.coins(1000).sum()) < 600
+    state = mixed((seed % 2**64 + GAMMA) % 2**64)
+    words = [mixed((state + step * GAMMA) % 2**64) for step in range(1, 16)]
+    random = RandomNumbers(seed)
+    assert random.words(2).tolist() == words[:2]
+    assert random.below(bound) == words[2] * bound // 2**64
+    assert random.coins(2).tolist() == [word >= 2**63 for word in words[3:5]]
+    assert random.happens(0.3) == (words[5] / 2**64 < 0.3)
+    order = sorted(range(5), key=lambda item: words[6 + item])
+    assert random.permutation(5).tolist() == order
+    order = sorted(range(4), key=lambda item: words[11 + item])
+    assert random.distinct(4, 3).tolist() == order[:3]
 
 
 def test_shuffled_moves_whole_rows():

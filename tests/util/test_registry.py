@@ -65,6 +65,28 @@ def test_names_are_in_alphabetical_order():
     assert list(things) == [name for name, _ in things.items()] == ["a", "b", "c"]
 
 
+def test_things_are_found_by_other_names_and_by_class():
+    registry = Registry("tool", (), {"short": "a_long_name"})
+
+    @registry.register("a_long_name")
+    class LongName:
+        pass
+
+    registry.register("odd")(type("Quite", (), {}))
+    assert registry["short"] is registry["a_long_name"] is LongName
+    assert "short" in registry
+    assert registry.holds("a_long_name")
+    assert not registry.holds("short")
+    assert registry.class_named("LongName") is LongName
+    assert registry.class_named("Quite") is registry["odd"]
+    assert registry.class_named("Missing") is None
+    assert (registry.name_of(LongName), registry.name_of(int)) == ("a_long_name", None)
+    with pytest.raises(hb.UnsupportedError, match="'odd'"):
+        registry["ods"]
+    with pytest.raises(hb.UnsupportedError, match="3"):
+        registry[3]
+
+
 def test_a_class_of_another_module(tmp_path, monkeypatch):
     (tmp_path / "own_module.py").write_text(textwrap.dedent(OWN))
     monkeypatch.chdir(tmp_path)

@@ -7,17 +7,18 @@
 
 namespace hopbytes {
 
-// Lists the cheapest move from every block to each adjacent one. Only blocks are listed anew that have
-// changed since the last call, or have a vertex next to one that has moved. Returns the scanned edges.
+// Lists the cheapest move from every block to each adjacent one, and to the block with the most room, so that
+// there is a chain between any two. Only blocks are listed anew that have changed since the last call, or
+// have a vertex next to one that has moved. Returns the scanned edges.
 template <class D>
 int64_t EvenSizes::find_moves(const AnyGraph& g, const D& distance, const std::vector<int32_t>& block,
-                              int32_t k) {
+                              int32_t roomiest) {
+  const auto k = static_cast<int32_t>(moves_.size());
   int64_t scanned = 0;
-  std::vector<int64_t> connection(k, 0);
-  std::vector<int32_t> last(k, -1), near;  // the vertex counted last for each block; the block of v first
+  std::vector<Move> to_roomiest(k);
   const auto cost_in = [&](int32_t b) {
     int64_t cost = 0;
-    for (const int32_t c : near) cost += connection[c] * distance(b, c);
+    for (const auto& [c, weight] : sums_.entries()) cost += weight * distance(b, c);
     return cost;
   };
   for (int32_t b = 0; b < k; ++b)
@@ -25,18 +26,17 @@ int64_t EvenSizes::find_moves(const AnyGraph& g, const D& distance, const std::v
   for (int32_t v = 0; v < g.n; ++v) {
     const int32_t own = block[v];
     if (!stale_[own]) continue;
-    near.assign(1, own);
-    connection[own] = 0, last[own] = v;
     scanned += 2 * g.degree(v);
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const int32_t b = block[g.adj[e]];
-      if (last[b] != v) last[b] = v, connection[b] = 0, near.push_back(b);
-      connection[b] += g.weight[e];
-    }
-    if (near.size() == 1) continue;
+    sums_.start(g.degree(v));
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) sums_.add(block[g.adj[e]], g.weight[e]);
     const int64_t now = cost_in(own);
-    for (size_t i = 1; i < near.size(); ++i) moves_[own].push_back({own, near[i], cost_in(near[i]) - now, v});
+    for (const auto& [b, weight] : sums_.entries())
+      if (b != own) moves_[own].push_back({own, b, cost_in(b) - now, v});
+    const Move away{own, roomiest, cost_in(roomiest) - now, v};
+    if (to_roomiest[own].vertex < 0 || away.loss < to_roomiest[own].loss) to_roomiest[own] = away;
   }
+  for (int32_t b = 0; b < k; ++b)
+    if (stale_[b] && b != roomiest && to_roomiest[b].vertex >= 0) moves_[b].push_back(to_roomiest[b]);
   for (int32_t b = 0; b < k; ++b) {
     if (!stale_[b]) continue;
     auto& moves = moves_[b];
@@ -175,7 +175,11 @@ bool EvenSizes::refine(const AnyGraph& g, const AnyDistance& distance, std::vect
     for (int32_t b = 0; b < k; ++b)
       if (load[b] > size[b]) above.push_back(b);
     if (above.empty()) return true;
-    control.record_work(distance.in_form([&](const auto& form) { return find_moves(g, form, block, k); }));
+    int32_t roomiest = 0;
+    for (int32_t b = 1; b < k; ++b)
+      if (size[b] - load[b] > size[roomiest] - load[roomiest]) roomiest = b;
+    const auto find = [&](const auto& form) { return find_moves(g, form, block, roomiest); };
+    control.record_work(distance.in_form(find));
     used_.assign(k, 0);
     best_.assign(k, {INT64_MAX, 0});
     move_.assign(k, nullptr);

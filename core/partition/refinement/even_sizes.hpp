@@ -1,8 +1,5 @@
-// Gives many blocks of unit loads their exact sizes, where they miss them by a few vertices, at little loss
-// under the distances of the blocks.
-//
-// balance_exactly() finds the best chain of moves between any two of a few blocks. Among hundreds of blocks
-// the nearest block with room is good enough, and only neighbouring blocks exchange vertices.
+// Gives blocks of unit loads their exact sizes, where they miss them by a few vertices, at little loss under
+// the distances of the blocks: by chains of moves through several blocks.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,6 +12,7 @@
 #include "graph/any_graph.hpp"
 #include "partition/group_members.hpp"
 #include "util/control.hpp"
+#include "util/sparse_sums.hpp"
 #include "util/vertex_heap.hpp"
 
 namespace hopbytes {
@@ -30,9 +28,9 @@ class EvenSizes {
   static constexpr int64_t kFew = 16;  // of which one moves at a time
 
   struct Move {
-    int32_t from, to;
-    int64_t loss;
-    int32_t vertex;
+    int32_t from = -1, to = -1;
+    int64_t loss = 0;
+    int32_t vertex = -1;
     auto key() const { return std::tuple(to, loss, vertex); }
   };
   struct Link {
@@ -41,7 +39,8 @@ class EvenSizes {
   };
 
   template <class D>
-  int64_t find_moves(const AnyGraph& g, const D& distance, const std::vector<int32_t>& block, int32_t k);
+  int64_t find_moves(const AnyGraph& g, const D& distance, const std::vector<int32_t>& block,
+                     int32_t roomiest);
   bool follow_chain(const AnyGraph& g, const AnyDistance& distance, int32_t from, std::vector<int32_t>& block,
                     std::vector<int64_t>& load, std::span<const int64_t> size);
   void make_moves(const AnyGraph& g, int32_t from, int32_t to, std::vector<int32_t>& block);
@@ -54,6 +53,7 @@ class EvenSizes {
 
   std::optional<GroupMembers> members_;  // of the blocks of many moves
   VertexHeap heap_;
+  SparseSums sums_;  // of the weights from a vertex into each block
   std::vector<std::vector<Move>> moves_;  // of every block, by the other block
   std::vector<uint8_t> stale_;  // whether the moves of a block may have changed
   std::vector<uint8_t> used_;

@@ -15,7 +15,7 @@ from hopbytes.errors import HopbytesError, UnsupportedError
 
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
-    from hopbytes.solve.sides import PlaceLike
+    from hopbytes.model.allocation import PlaceLike
 
 #: Seconds that a process waits for the others to have the same error.
 PATIENCE = 5.0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping as Dictionary
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias, Union, cast
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, InfeasibleError
+from hopbytes.errors import FormatError, InfeasibleError, WrongTypeError
+from hopbytes.model.given_as_text import converted
 
 #: Characters of a text in a line about an allocation, and host names in a notebook.
 LONGEST_TEXT, NODES_SHOWN = 80, 16
@@ -128,6 +130,25 @@ class Allocation:
         from hopbytes.model import picture
 
         return picture(self)
+
+    @classmethod
+    def of(cls, where: object) -> Allocation:
+        """Return the allocation; a machine means all its cores, one per PE, and a text is a spec.
+
+        >>> import hopbytes as hb
+        >>> hb.Allocation.of("node:2@10 core:4@1")
+        Allocation('node:2@10 core:4@1', 8 PEs)
+        """
+        if isinstance(where, Allocation):
+            return where
+        if isinstance(where, (str, os.PathLike)):
+            return cast("Allocation", converted("machine", where))
+        if hasattr(where, "n_cores"):
+            return cls.whole(where)
+        raise WrongTypeError(
+            f"the machine is a {type(where).__name__}, expected an Allocation (hopbytes.allocate), a "
+            "Machine or a spec such as 'node:6 core:12'"
+        )
 
     @classmethod
     def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:
@@ -320,3 +341,16 @@ class Allocation:
             self.notices,
             self.tasks_of_nodes,
         )
+
+
+class Cores(Protocol):
+    """A machine, of which all cores are meant."""
+
+    @property
+    def n_cores(self) -> int:
+        """Number of cores."""
+        ...
+
+
+#: Types that :func:`hopbytes.map_tasks` accepts as a machine.
+PlaceLike: TypeAlias = Union[Allocation, Cores, str, "os.PathLike[str]"]

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -351,7 +351,7 @@ class CommGraph:
         return both_ways
 
     @classmethod
-    def of(cls, thing: object) -> Self:
+    def of(cls, thing: object, threads: int | None = None) -> Self:
         """Return the communication graph of a graph or matrix of any supported type.
 
         Parameters
@@ -359,6 +359,8 @@ class CommGraph:
         thing : CommGraph, text, graph of networkx or igraph, sparse matrix of SciPy, table, or square matrix
             A text is the name of a file or a spec such as ``"stencil:4x4"``. A table is what
             :meth:`from_frame` takes; a matrix is what has ``__array__``, or lists.
+        threads : int, optional
+            Number of threads that may read a file; the default is one for each CPU.
 
         Raises
         ------
@@ -377,7 +379,7 @@ class CommGraph:
         if isinstance(thing, cls):
             return thing
         if isinstance(thing, (str, os.PathLike)):
-            return cast("Self", converted("pattern", thing))
+            return cast("Self", converted("pattern", thing, workers=threads))
         if graph_sources.is_networkx(thing):
             return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
         if hasattr(thing, "tocoo"):
@@ -395,6 +397,13 @@ class CommGraph:
             f"the pattern is a {type(thing).__name__}, expected a CommGraph, the name of a file, a "
             "square matrix or table, or a graph of networkx or igraph"
         )
+
+    @classmethod
+    def checked(cls, thing: object, threads: int | None = None) -> Self:
+        """Return what :meth:`of` returns after :meth:`check_directions`."""
+        graph = cls.of(thing, threads)
+        graph.check_directions(threads or 1)
+        return graph
 
     @classmethod
     def _of(cls, arcs: graph_sources.Arcs, **more: Any) -> Self:
@@ -419,6 +428,8 @@ class CommGraph:
         if len(self.indptr) < 1 or len(self.indptr) - 1 > MAX_TASKS:
             raise bad_graph(f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
         bad = kernels.check_csr(self.indptr, self.targets)
+        if bad == self.n:
+            raise bad_graph(f"indptr must ascend from 0 to {self.m}, the number of targets")
         if bad >= 0:
             raise bad_graph(f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
 
@@ -645,3 +656,10 @@ class CommGraph:
         for source, target, volume, count in zip(*columns, self.messages.tolist(), strict=True):
             graph.add_edge(source, target, weight=volume, messages=count)
         return graph
+
+
+#: Types that :func:`hopbytes.map_tasks` accepts as a pattern.
+PatternLike: TypeAlias = Union[
+    CommGraph, ArrayLike, "os.PathLike[str]", "scipy.sparse.sparray", "scipy.sparse.spmatrix",
+    graph_sources.NetworkxGraph,
+]

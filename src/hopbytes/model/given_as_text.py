@@ -12,11 +12,11 @@ from hopbytes.errors import UnsupportedError
 
 #: What makes a "pattern", a "mapping", a "machine" or the "parts" of tasks of a text, or refuses what is none
 #: of them; and the "partition" of a graph into so many parts.
-readers: dict[str, Callable[[Any], Any]] = {}
+readers: dict[str, Callable[..., Any]] = {}
 
 
-def converted(kind: str, thing: object) -> Any:
+def converted(kind: str, thing: object, **options: Any) -> Any:
     """Return the pattern, mapping or machine that a text describes."""
     if kind not in readers:
         raise UnsupportedError(f"a {kind} as {type(thing).__name__}, expected names taken from `hopbytes`")
-    return readers[kind](thing)
+    return readers[kind](thing, **options)

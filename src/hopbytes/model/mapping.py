@@ -121,8 +121,7 @@ class Mapping:
     info: MappingInfo = field(default_factory=lambda: cast("MappingInfo", {}))
 
     def __init__(self, pe: ArrayLike, where: Any, info: Dictionary[str, Any] | None = None) -> None:
-        if not isinstance(where, Allocation):
-            where = converted("machine", where)
+        where = Allocation.of(where)
         array = _integers(pe)
         if len(array) and not 0 <= int(array.min()) <= int(array.max()) < where.k:
             task = int(np.flatnonzero((array < 0) | (array >= where.k))[0])

@@ -18,8 +18,8 @@ from hopbytes.cost.metrics.evaluation import HEADINGS, Evaluation, Row, evaluate
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.errors import UnsupportedError, printable
 from hopbytes.machines.base import NODE_NAMES
+from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.sides import PatternLike, pattern_side
 from hopbytes.text.columns import table_lines
 from hopbytes.util.quantities import amount, number, short_amount
 
@@ -269,7 +269,7 @@ def compare(graph: PatternLike, first: Mapping, second: Mapping) -> MappingCompa
     >>> hb.compare("stencil:4x1", one, other).other_node
     2
     """
-    graph = pattern_side(graph)
+    graph = CommGraph.checked(graph)
     machines = [mapping.where.machine.spec() for mapping in (first, second)]
     if machines[0] != machines[1] or first.where.k != second.where.k:
         raise UnsupportedError(

@@ -19,7 +19,6 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.given_as_text import converted
 from hopbytes.model.mapping import Mapping
 from hopbytes.show import traffic
 from hopbytes.show.bars import cost_history
@@ -251,8 +250,7 @@ def network(
 
 
 def _allocation(where: Any) -> Allocation:
-    allocation: Allocation = where if isinstance(where, Allocation) else converted("machine", where)
-    return allocation
+    return Allocation.of(where)
 
 
 def _drawn(panel: Panel, ax: Axes) -> Axes:

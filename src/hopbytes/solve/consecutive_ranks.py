@@ -13,6 +13,7 @@ from hopbytes.algorithms.base import Mapper
 from hopbytes.cost.objectives.comm_cost import CommCost, objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
+from hopbytes.machines.allocate.slot_counts import asked_by_job
 from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
@@ -70,6 +71,8 @@ def _on_the_cheaper_slots(
 ) -> Mapping:
     """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
     choices = {} if where.use.chosen else slot_choices(where, graph.n, equal_nodes=where.use.equal_nodes)
+    if not (choices or where.use.chosen or asked_by_job(where, graph.n)) and 0 < graph.n < where.k:
+        choices = {"spread": {"spread": True}}  # no equal numbers of tasks per node
     where = where.using(equal_nodes=False)
     if not choices:
         return map_in_blocks(graph, where, block, **options)
@@ -154,6 +157,8 @@ def _placed_blocks(
     options: dict[str, Any],
 ) -> Int32:
     """Return the PE of every task: blocks are mapped to groups, then tasks inside their group."""
+    if not counts:
+        return pes.astype(np.int32)
     if block is None and len(set(counts)) > 1:
         groups = _unequal_groups(graph, where, np.split(pes, np.cumsum(counts)[:-1]), options)
     else:
@@ -161,13 +166,13 @@ def _placed_blocks(
         cut = [pes[first : first + size] for first in range(0, graph.n, size)]
         blocks = _mapped_quotient(graph, where, cut, options)
         groups = [cut[group] for group in blocks]
-    pe = np.concatenate([*groups, pes[:0]]).astype(np.int32)
+    pe = np.concatenate(groups).astype(np.int32)
     return _mapped_inside(graph, where, pe, groups, options) if inside else pe
 
 
 def _block_size(n: int, counts: list[int], block: int | None) -> int:
     if block is None:
-        return max(counts[0], 1) if counts else 1
+        return counts[0]
     if block < 1:
         raise UnsupportedError(f"`block={block}`, expected an integer >= 1")
     uneven = [count for count in counts if count % block]

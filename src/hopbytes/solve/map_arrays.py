@@ -15,10 +15,10 @@ from hopbytes.engine.device import Device, chosen, enough_memory
 from hopbytes.engine.device_rounds import DeviceDistances, DeviceGraph, cost_of, symmetric_graph
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, WrongTypeError
 from hopbytes.machines.distances import TableDistance
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound
 from hopbytes.solve.map_tasks import warn_of
 from hopbytes.solve.presets import fast, turbo
-from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.util.checks import thread_count, whole
 from hopbytes.util.integers import MAX_TASKS
 
@@ -119,7 +119,7 @@ def map_arrays(
     makers = {"turbo": turbo, "fast": fast}
     if preset not in makers:
         raise UnsupportedError(f"preset {preset!r} of arrays, expected turbo or fast")
-    where, threads = place_side(where), thread_count(threads)
+    where, threads = Allocation.of(where), thread_count(threads)
     at, why = chosen(device or ("cuda" if _on_gpu(indptr) else "cpu"), threads)
     if at.name == "cpu" and any(_on_gpu(array) for array in (indptr, targets, volumes, loads, initial)):
         raise UnsupportedError(f"arrays on a GPU with device cpu{why and ': '}{why}, expected device cuda")

@@ -11,16 +11,15 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.cost.metrics.baselines import in_order
-from hopbytes.cost.objectives.comm_cost import CommCost, check_scale
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesWarning, ScaleError, UnsupportedError, WrongTypeError, unknown_name
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.allocation import Allocation, PlaceLike
+from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
 from hopbytes.model.phases import Phases
 from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.method import MethodLike
 from hopbytes.solve.presets import DEFAULT
-from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.util.integers import MAX_SUM
 
 GOALS = ("sum", "max")
@@ -85,7 +84,7 @@ def map_phases(
         raise unknown_name("goal", goal, GOALS)
     if isinstance(graphs, (str, CommGraph)) or not isinstance(graphs, Sequence) or not len(graphs):
         raise WrongTypeError(f"phases {type(graphs).__name__}, expected a list of patterns")
-    phases, where = Phases.of([pattern_side(graph) for graph in graphs], weights), place_side(where)
+    phases, where = Phases.of([CommGraph.checked(graph) for graph in graphs], weights), Allocation.of(where)
     graph = phases.combined()
     if goal == "sum":
         mapping = map_tasks(graph, where, method, **options)
@@ -112,7 +111,6 @@ def _least_maximum(
 ) -> Mapping:
     if options.get("objective") not in (None, "comm_cost") or options.get("weight", "bytes") != "bytes":
         raise UnsupportedError("the goal max with another objective or weight, expected comm_cost of bytes")
-    check_scale(graph, where)
     if graph.total_volume * int(where.distance.largest) > MOST_COST:
         factor = -(-graph.total_volume * int(where.distance.largest) // MOST_COST)
         what = "weighted volumes x distances exceed 2^60"

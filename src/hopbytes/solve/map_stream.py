@@ -28,12 +28,11 @@ from hopbytes.algorithms.streaming import (
 from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streaming import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks, warn_of
-from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
 from hopbytes.util.version import __version__
@@ -131,7 +130,7 @@ def map_stream(
     """
     passes, buffer = whole("passes", passes, 1), whole("buffer", buffer, 0)
     check_truths(strict_balance=strict_balance)
-    slack, where = exact_imbalance(imbalance), place_side(where)
+    slack, where = exact_imbalance(imbalance), Allocation.of(where)
     began = time.monotonic()
     with open_graph(path, format, max_bytes=max_bytes) as stream:
         blocks = CheckedStream(stream, progress)
@@ -237,7 +236,8 @@ class _Run:
         """Return ``Mapping.info``, in which loads are counted from the result."""
         bounds, k = self.bounds, self.where.k
         kept = group_sums(pe, bounds.loads, k)
-        notices = [] if np.all(kept <= bounds.load_caps) else ["the loads could not be kept within the bound"]
+        met = bool(np.all(kept <= bounds.load_caps))
+        notices = [] if met else ["the loads could not be kept within the bound"]
         if bounds.heavy:
             what = "task is heavier" if bounds.heavy == 1 else "tasks are heavier"
             has = "has a PE" if bounds.heavy == 1 else "have a PE each"
@@ -254,7 +254,7 @@ class _Run:
             "weight": "bytes", "seed": self.options["seed"], "threads": self.options["threads"] or 1,
             "version": __version__, "deterministic": True, "work": dict(sorted(work.items())),
             "comm_cost": cost, "imbalance": float(kept.max() / mean - 1) if mean else 0.0,
-            "balance": "relaxed" if notices and not bounds.heavy else "met",
+            "balance": "met" if met else "relaxed",
             "bound_asked": int(bounds.load_caps.max()) * bounds.unit,
             "bound_kept": int(kept.max()) * bounds.unit,
             "notices": notices, "history": [],

@@ -19,15 +19,14 @@ from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
 from hopbytes.engine.control import stop_asked, stopping_when
 from hopbytes.errors import HopbytesWarning, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.machines.gpu_domains import has_rails
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import group_sums, relative_excess
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.feasible import verify
 from hopbytes.solve.method import AUTO, LINKS, Method, MethodLike, is_preset, method_of
 from hopbytes.solve.presets import DEFAULT
 from hopbytes.solve.problem import Constraints, Request
-from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.solve.slots import Result, Task, solve
 from hopbytes.util.checks import check_functions, check_truths, name_of, thread_count, whole
 from hopbytes.util.limits import Limits
@@ -177,7 +176,7 @@ def map_tasks(
     began = time.monotonic()
     check_truths(partition=partition, strict=constraints.strict)
     threads = thread_count(threads)
-    graph, where = pattern_side(graph, threads), place_side(where)
+    graph, where = CommGraph.checked(graph, threads), Allocation.of(where)
     check_functions(progress=progress)
     effort = Effort(
         whole("seed", seed, 0), threads, None, progress, work_limit=limits.work, began=began

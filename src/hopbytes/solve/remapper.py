@@ -31,9 +31,9 @@ from hopbytes.engine.partition import RefinementSettings, refine_placement
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost, from_entries
 from hopbytes.machines.distances import TableDistance, kernel_distances
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import common_divisor, exact_imbalance, sum_of
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.changing import (
     Batch,
@@ -46,7 +46,6 @@ from hopbytes.solve.changing import (
 )
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Constraints
-from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.util.checks import thread_count, whole
 
 #: Scanned edges that the search near the changes may spend on one change.
@@ -126,7 +125,7 @@ class Remapper:
         seed: int = 0,
         threads: int = 1,
     ) -> None:
-        graph, self.where = pattern_side(graph), place_side(where)
+        graph, self.where = CommGraph.checked(graph), Allocation.of(where)
         check_distances(self.where)
         self.migration_price = whole("migration_price", migration_price, 0)
         self.most_moves = None if most_moves is None else whole("most_moves", most_moves, 0)
@@ -250,7 +249,7 @@ class Remapper:
         Raises
         ------
         HopbytesError
-            If J, a load or a number of tasks is wrong, or a task is on a PE that is not in use, which is an
+            If J, a load, an edge or a number is wrong, or a task is on a PE that is not in use, which is an
             internal error. After each batch J is checked as well, from what the batch changed.
         """
         state, pe = self._state, self.pe
@@ -267,6 +266,8 @@ class Remapper:
             "a task on a PE out of use": bool(np.any(state.usable[pe[present]] == 0)),
             "an edge of an absent task": bool(np.any(pe[u] < 0)),
             "an edge": not (np.array_equal(u[order], v[opposite]) and np.array_equal(w[order], w[opposite])),
+            "the number of pairs": len(u) != 2 * self._pairs,
+            "the sum of volumes": sum_of(w) != 2 * self._weight,
         }
         for what, found in wrong.items():
             if found:

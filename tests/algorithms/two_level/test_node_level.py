@@ -6,6 +6,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
+from hopbytes.algorithms.two_level import neighbourhood
 from hopbytes.algorithms.two_level.groups import balance_fix, cut, nodes_of, partition_to_nodes, settings_of
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
 from hopbytes.engine.control import RunControl
@@ -70,3 +71,28 @@ def test_neighbourhoods_after_a_deadline_are_permutations_and_not_kept(spec):
         assert np.array_equal(np.sort(rows, axis=1), np.tile(np.arange(nodes.count), (nodes.count, 1)))
     levels = levels_between(nodes)
     assert np.array_equal(np.take_along_axis(levels, near.astype(np.int64), axis=1), np.sort(levels, axis=1))
+
+
+@pytest.mark.parametrize("spec", ["torus:4x3 / core:2", "dragonfly:3x2x2", "node:7@9 core:[1,2,1,3,1,1,2]@1"])
+@pytest.mark.parametrize(("sites", "reach"), [(99, 99), (4, 2)])
+def test_neighbours_come_by_distance(spec, sites, reach, monkeypatch):
+    """All other nodes, or on large machines those before and after a node; of equally near ones the first."""
+    for name, value in (("MOST_SITES", sites), ("WINDOW", reach), ("ROWS", 5)):
+        monkeypatch.setattr(neighbourhood, name, value)
+    nodes = nodes_of(hb.allocate(spec))
+    network, all_nodes = nodes.where.machine.network(), np.arange(nodes.count)
+    apart = (all_nodes[:, None] != all_nodes).astype(int)
+    if network is not None:
+        apart = network.hops(all_nodes[:, None], all_nodes)
+        apart = np.maximum(apart, apart.T)
+    found = neighbourhood_of(nodes, of_pes=True)
+    near, hops = found.near.reshape(nodes.count, -1), found.hops.reshape(nodes.count, -1)
+    for site in range(nodes.count):
+        first = min(max(site - reach, 0), nodes.count - 2 * reach - 1) if nodes.count > sites else 0
+        around = range(first, first + 2 * reach + 1) if nodes.count > sites else range(nodes.count)
+        expected = sorted(around, key=lambda other: (apart[site, other], other))
+        assert near[site].tolist() == expected
+        assert np.array_equal(np.diff(hops[site]) > 0, np.diff(apart[site, expected]) > 0)
+        assert network is None or hops[site].tolist() == apart[site, expected].tolist()
+        places = found.place[found.place_start[site] : found.place_start[site + 1]]
+        assert places.tolist() == np.flatnonzero(nodes.where.node_of_pe == site).tolist()

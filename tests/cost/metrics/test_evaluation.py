@@ -6,6 +6,8 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.cost.metrics import mapping_metrics as blocks
+from hopbytes.cost.metrics.baselines import as_recorded, in_order
+from hopbytes.cost.metrics.evaluation import ONLY_COMPLETE, notes, rows, tasks_per_unit
 from hopbytes.cost.metrics.mapping_metrics import measure_blocks
 
 PAIRS = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
@@ -54,6 +56,78 @@ def test_baselines_that_are_not_there():
     for found, name in ((evaluated(), "recorded"), (evaluated(baselines=False), "random")):
         with pytest.raises(hb.UnsupportedError, match=f"'{name}' was not measured"):
             found.relative_to(name)
+
+
+def test_cells_of_the_table_are_the_numbers_of_the_parts():
+    """Five tasks on four PEs; the recorded run had each pair that exchanges something on two hosts."""
+    hosts = ["a", "a", "b.net", "b.net", "a"]
+    graph = hb.CommGraph.from_edges(
+        [0, 1, 2, 3], [2, 3, 0, 3], [5.5, 5, 1, 0.5], [2, 3, 1, 1], n=5, meta={"recorded": {"hosts": hosts}}
+    )
+    where = hb.allocate("node:2@10 core:3@1", hosts="b,a")
+    found = hb.evaluate(graph, hb.Mapping([0, 3, 1, 4, 0], where, {"problem": "processes"}), random_seeds=3)
+    table = {row.label: row[1:] for row in rows(found)}
+    costs = [each.comm_cost for each in found.random]
+    mean = round(sum(costs) / 3) if sum(costs) >= 300 and len(set(costs)) > 1 else sum(costs) / 3
+    assert (found.comm_cost, found.in_order.comm_cost, found.recorded.comm_cost) == (115, 565, 1150)
+    assert table["communication cost J"][:3] == ("115", "565", "1,150")
+    assert table["communication cost J"][3] in (f"{mean:,}", f"{mean:,.1f}")
+    assert table["communication cost J"][4] == f"{min(costs):,} … {max(costs):,}"
+    assert table["  against in order"][:3] == ("-79.6 %", "+0.0 %", "+103.5 %")
+    assert table["edge cut"][:3] == ("115", "115", "115")
+    assert table["mean distance by volume"][:2] == ("1.000", "4.913")
+    assert table["imbalance"][0] == "140.0 %"
+    assert table["tasks on a PE"][:3] == ("0 … 2", "0 … 2", "0 … 1")
+    assert table["PEs used"][:3] == ("4", "4", "5")
+    assert set(table) - {row.label for row in rows(found, complete=False)} <= set(ONLY_COMPLETE)
+    told = notes(found)
+    assert told[:1] == ["tasks per node: 2 to 3 on 2 of 2"]
+    assert any(note.startswith("4.17% of the volume") for note in told)
+    assert told[-1] == "volumes are the numbers of the source times 10"
+    assert found.to_dict()["random"]["comm_cost"] == {
+        "mean": sum(costs) / 3, "min": min(costs), "max": max(costs)
+    }
+    assert found.to_dict()["tasks_per_unit"] == {"node": {"units": 2, "used": 2, "min": 2, "max": 3}}
+
+
+def test_units_without_a_task_are_not_among_the_fewest():
+    where = hb.allocate("island:2@50 node:2@10 core:2@1").select(np.array([0, 1, 3, 4, 5, 6]))
+    counts = [(each.level, each.units, each.used, each.fewest, each.most) for each in tasks_per_unit(
+        hb.Mapping([0, 0, 2, 3, 3], where)
+    )]
+    assert counts == [("island", 2, 2, 2, 3), ("node", 4, 3, 1, 2)]
+    assert [each.most for each in tasks_per_unit(hb.Mapping([], where))] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named", "expected"),
+    [
+        ("ABAB", "A,B,C", [0, 2, 1, 3]), ("BABA", "A,B,C", [2, 0, 3, 1]), ("XYXY", "A,B,C", [0, 2, 1, 3]),
+        ("CCAA", "A.net,B.net,C.net", [4, 5, 0, 1]), ("AAAB", "A,B,C", None), ("ABCD", "A,B,C", None),
+        ("YXYX", None, [0, 2, 1, 3]), ("AXAX", "A,B,C", [0, 2, 1, 3]),
+    ],
+)
+def test_a_recorded_run_is_repeated_where_nodes_have_room(hosts, named, expected):
+    """By the names of nodes if all of them are there, else in the order in which ranks name their hosts."""
+    where = hb.allocate("node:3@10 core:2@1", **({"hosts": named} if named else {}))
+    graph = hb.CommGraph.from_edges([0], [1], n=4, meta={"recorded": {"hosts": list(hosts)}})
+    found = as_recorded(graph, where)
+    assert found is None if expected is None else found.tolist() == expected
+
+
+def test_ranks_in_order_keep_numbers_of_tasks_that_were_asked_for():
+    where = hb.allocate("node:3@10 core:3@1")
+    pe = [8, 6, 3, 0]
+    for slots, expected in (("asked", [0, 3, 6, 8]), ("job", [0, 3, 6, 8]), ("free", [0, 1, 2, 3])):
+        assert in_order(hb.read("stencil:4"), hb.Mapping(pe, where, {"slots": slots})).tolist() == expected
+    spread = hb.Mapping(pe, where, {"slots": "asked"})
+    assert in_order(hb.read("stencil:4"), spread, "cyclic").tolist() == [0, 3, 6, 8]
+    shared = hb.Mapping([0, 0, 2, 1, 2], hb.allocate("core:3"), {"problem": "processes"})
+    assert in_order(hb.read("stencil:5"), shared).tolist() == [0, 0, 1, 2, 2]
+    blocks = hb.Mapping([0] * 5, hb.allocate("core:2"), {"problem": "partition"})
+    for loads, ahead in ((None, 3), ([7] * 5, 3), ([0] * 5, 3), ([1, 1, 1, 1, 6], 4)):
+        graph = hb.CommGraph.from_edges([0], [1], n=5, loads=loads)
+        assert in_order(graph, blocks).tolist() == [0] * ahead + [1] * (5 - ahead)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -44,6 +44,15 @@ def slots_of_ranks(written):
     return {int(rank): expand(cores) for rank, cores, _ in case.findall(written.files[".place.sh"])}
 
 
+@pytest.mark.parametrize("form", sorted({*BY_HOST, *CONTIGUOUS, "openmpi", "mesh"}))
+@pytest.mark.parametrize("spec", [MACHINE, "node:2@10 gpu:4@1"])
+def test_placeholders_for_unknown_hosts_are_said(form, spec):
+    for hosts in (None, HOSTS):
+        mapping = Mapping(range(8), allocate(spec, hosts=hosts), {"problem": "processes"})
+        said = [notice for notice in write(form, mapping).notices if "host names are unknown" in notice]
+        assert bool(said) == (hosts is None)
+
+
 # ---------------------------------------------------------------- what is written
 
 WIDE = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)

@@ -349,6 +349,19 @@ BAD = [
     ("a.ipm.xml", IPM.replace('orank="0" count="4"', 'orank="x" count="4"'), "'x', expected a number as orank of <hent>"),
     ("a.ipm.xml", IPM[:300], "the file ends in the middle"),
     ("a.ipm.xml", IPM.replace('mpi_rank="1"', 'mpi_rank="0"'), "rank 0 is repeated"),
+    ("a.ipm.xml", IPM.replace('mpi_size="2"', 'mpi_size="3"', 1), "2 ranks, expected every rank of one program"),
+    ("a.ipm.xml", IPM.replace('mpi_size="2"', 'mpi_size="1"'), "2 ranks, expected every rank of one program"),
+    ("a.ipm.xml", IPM.replace('mpi_size="2"', 'mpi_size="3"'), r"1 of 3 ranks are missing \(2\)"),
+    ("a.ipm.xml", "<ipm_job_profile></ipm_job_profile>", "0 ranks"),
+    ("a.mpip", MPIP.replace(": 0 aa", ": 0"), r"a\.mpip:3: an incomplete assignment"),
+    ("a.mpip", MPIP.replace("0\t1\t40\t5", "-1\t1\t40\t5"), r"a\.mpip:11: '-1', expected a rank"),
+    ("a.mpip", MPIP.replace("0\t1\t40\t5", "words"), r"a\.mpip:11: a line of text"),
+    ("a.0.prof", "# POINT TO POINT\nE\t1\t0\t5 bytes\t2 msgs sent\n", "rank 1, expected rank 0 as in the file's name"),
+    ("a.prof", "# POINT TO POINT\nE\t0\t2147483646\t5 bytes\t2 msgs sent\n", r"a\.prof:2: rank 2147483646, expected less"),
+    ("profile.0.0.0", TAU.format(other=1, mean="-1"), "expected messages and their mean size"),
+    ("profile.0.0.0", TAU.format(other=1, mean="1e19"), "expected messages and their mean size"),
+    ("profile.0.0.0", TAU.replace(" 4 3 3 {mean}", " -4 3 3 -{mean}").format(other=1, mean=3), "expected messages"),
+    ("profile.0.0.0", TAU.replace(" 4 3 3 {mean} 36", " 4 3 3").format(other=1), "an incomplete event"),
     ("a.mpip", MPIP.partition("------- End")[0], "the file ends inside the communication matrix"),
     ("a.mpip", MPIP.replace("0\t1\t40\t5", "0\t1\t40"), "3 numbers, expected source target bytes count"),
     ("a.ti", "0 init\n0 send 1\n", r"a\.ti:2: an incomplete action"),
@@ -379,6 +392,13 @@ def test_bad_recordings_are_explained(tmp_path, name, content, message):
     with pytest.raises(FormatError, match=message) as caught:
         hb.read(tmp_path / name, holds="pattern")
     assert "\n" not in str(caught.value)
+
+
+def test_messages_to_nobody_do_not_count(tmp_path):
+    text = IPM.replace('orank="0" count="4"', 'orank="-2" count="4"')
+    assert arcs(hb.read(file_with(tmp_path / "a.ipm.xml", text))) == {(0, 1): (40, 5)}
+    itself = MPIP.replace("0\t1\t40\t5", "0\t0\t40\t5")
+    assert arcs(hb.read(file_with(tmp_path / "a.mpip", itself))) == {(1, 0): (12, 4)}
 
 
 def test_what_has_no_pairs_is_refused(tmp_path):

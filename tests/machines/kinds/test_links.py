@@ -84,6 +84,12 @@ def test_given_routes_are_the_only_ones(tmp_path):
     assert machine.network().describe()["unrouted_pairs"] == 10
 
 
+def test_hosts_without_a_route_between_them_are_cut_first(tmp_path):
+    (tmp_path / "net").write_text("link a b\nlink b e\nlink c d\n")
+    machine = parse_machine(f"links:{tmp_path}/net")
+    assert [part.tolist() for part in machine.split(np.arange(5))] == [[0, 1, 2], [3, 4]]
+
+
 def test_equal_cost_multipath(tmp_path):
     """Three links lead up from la: each takes a third; s1 gets two and sends them down by two links."""
     machine = load(tmp_path, TWO_SPINES, ":route=spread")

@@ -44,6 +44,8 @@ def test_scotch_targets(tmp_path):
     # Terminals listed as 1, 0, 2: rows of distances are in that order, places in that of the labels.
     table = read("deco 0\n3 5\n1 1 4\n0 1 5\n2 1 3\n7\n8 9\n")
     assert table.table.tolist() == [[0, 7, 9], [7, 0, 8], [9, 8, 0]]
+    largest = read("deco 0\n1 2147483647\n2147483647 2147483647 2147483647\n")
+    assert largest.table.tolist() == [[0]]
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -51,7 +53,9 @@ def test_scotch_targets(tmp_path):
     ("cmplt x", "file:1 'x'"), ("cmplt 3 4", "1 numbers too many"), ("sub 2 1 1 cmplt 4", "a terminal twice"),
     ("sub 1 9 cmplt 4", "9 3"), ("torus5Q 1", "expected a suffix"),
     ("deco 0 2 3 0 1 1 0 1 2 4", "terminal 0 a second time"),
-    ("torus3D 9999 9999 9999", "terminals expected at most"),
+    ("torus3D 9999 9999 9999", "terminals expected at most"), ("deco 0 1 3 2147483648 1 1", "2147483648"),
+    ("deco 0 1 3 0 2147483648 1", "2147483648"), ("deco 0 1 3 0 1 2147483648", "2147483648"),
+    ("deco 0 1 2147483648 0 1 1", "2147483648"), ("deco 0 1 0 0 1 1", "'0' 1"), ("deco 1 1 1 0 1 1", "'1' 0"),
 ])  # fmt: skip
 def test_scotch_faults(tmp_path, text, message):
     with pytest.raises(FormatError, match=mentions(*message.split())):

@@ -422,6 +422,9 @@ def test_components_of_a_heterogeneous_job():
     job = find_job(HET | plain | SECOND | component(1, JOB_NODELIST="n2"))
     assert (job.hosts, job.cpus, job.tasks, job.cpus_per_task) == (("n1", "n2"), (32, 40), None, None)
     assert "different numbers of CPUs per task" in job.notices[1]
+    for words, threads in ((("2", "2"), 2), (("2", "1"), None)):
+        used = [component(group, THREADS_PER_CORE=word) for group, word in enumerate(words)]
+        assert find_job(HET | FIRST | SECOND | used[0] | used[1]).threads_per_core == threads
 
 
 def test_components_that_are_not_described():

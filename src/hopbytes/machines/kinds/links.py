@@ -258,7 +258,8 @@ def _link(found: LinkFile, kind: str, rest: list[str], number: int) -> None:
         raise FormatError(found.path, number, f"{len(rest)} words, expected {kind} FROM TO [CAPACITY] [xN]")
     capacity = 1
     if len(words) == 3:
-        if not (words[2].isascii() and words[2].isdigit()) or not 1 <= int(words[2][:20]) <= MAX_CAPACITY:
+        whole = words[2].isascii() and words[2].isdigit() and len(words[2]) <= 19
+        if not whole or not 1 <= int(words[2]) <= MAX_CAPACITY:
             what = f"capacity {words[2][:40]}, expected an integer > 0"
             raise FormatError(found.path, number, what)
         capacity = int(words[2])

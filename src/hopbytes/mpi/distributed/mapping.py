@@ -19,7 +19,7 @@ from hopbytes.errors import InfeasibleError, ScaleError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.machines.tree import Tree
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import (
     LoadBound,
     common_divisor,
@@ -43,7 +43,6 @@ from hopbytes.mpi.distributed.rows import (
 )
 from hopbytes.mpi.processes import Comm
 from hopbytes.solve.presets import presets
-from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.util.integers import MAX_SUM
 from hopbytes.util.version import __version__
 
@@ -175,7 +174,7 @@ def _begin(
         presets[options[0]]
         if strategy not in STRATEGIES:
             raise unknown_name("strategy", strategy, STRATEGIES)
-        return (regular_tree(where) if strategy == "auto" else None) or place_side(where)
+        return (regular_tree(where) if strategy == "auto" else None) or Allocation.of(where)
 
     place = member.agreed(checked)
     machine, k = (place, place.n_cores) if isinstance(place, Tree) else (place.machine, place.k)
@@ -186,7 +185,7 @@ def _begin(
     if rows.total > k and not options[3]:
         raise InfeasibleError(f"{rows.total} processes, expected at most one for each of the {k} PEs")
     if isinstance(place, Tree) and rows.total > k:
-        place = place_side(where)
+        place = Allocation.of(where)
     levels = zip(place.tiers, place.children, strict=True) if isinstance(place, Tree) else ()
     widest = next((level.distance for level, count in levels if count != 1), 0)
     check_sums_over_ranks(rows, widest if isinstance(place, Tree) else int(place.distance.largest))
@@ -283,7 +282,7 @@ def evaluate_distributed(comm: Comm, slab: Slab, pe: Int32, where: PlaceLike) ->
     of the PEs of ghosts.
     """
     member = Member(comm)
-    allocation = member.agreed(lambda: place_side(where))
+    allocation = member.agreed(lambda: Allocation.of(where))
     member.same("machine", (allocation.machine.spec(), allocation.k))
     rows = checked_rows(member, slab)
     judged = judge(rows, allocation, pe)

@@ -12,11 +12,10 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.tree import Tree
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks
 from hopbytes.mpi.distributed.islands import FEWEST, Task, cut_over_ranks, mapped_apart
 from hopbytes.mpi.distributed.rows import Rows, cost_over_ranks
-from hopbytes.solve.sides import PlaceLike
 from hopbytes.util.random_numbers import derived_seeds
 
 #: A level with more units per unit is cut into ranges of units first, so that a coarse graph stays small.

@@ -59,10 +59,10 @@ class GraphReader {
     for (int64_t v = 0; v < n_; ++v) require(rows_[v] <= rows_[v + 1], HOPBYTES_BAD_SIZE);
     const int64_t arcs = rows_[n_] - base_;
     require(arcs == 0 || targets_.first, HOPBYTES_NULL);
-    graph_.start.reserve(n_ + 1);
-    graph_.target.reserve(arcs);
-    if (weights_.first) graph_.weight.reserve(arcs);
-    for (int64_t v = 0; v < n_; ++v) read_row(v);
+    if (!(rows_.wide ? copied<int64_t>(arcs) : copied<int32_t>(arcs))) {
+      graph_ = CheckedGraph();
+      for (int64_t v = 0; v < n_; ++v) read_row(v);
+    }
     drop_ones(graph_.weight);
     for (int64_t e = 0; !graph_.weight.empty() && e < std::ssize(graph_.weight); ++e)
       graph_.total_weight += graph_.weight[e];
@@ -75,6 +75,28 @@ class GraphReader {
  private:
   static void drop_ones(std::vector<int64_t>& values) {
     if (std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; })) values.clear();
+  }
+
+  // Copies the rows as they are, the fastest way; returns whether that is possible: they ascend, without
+  // loops and edges of weight 0.
+  template <class Index> bool copied(int64_t arcs) {
+    const auto *rows = static_cast<const Index*>(rows_.first),
+               *targets = static_cast<const Index*>(targets_.first);
+    graph_.start.resize(n_ + 1);
+    graph_.target.resize(arcs);
+    bool possible = true;
+    for (int64_t v = 0; v < n_; ++v) {
+      int64_t previous = -1;
+      graph_.start[v + 1] = rows[v + 1] - base_;
+      for (int64_t e = rows[v] - base_; e < graph_.start[v + 1]; ++e) {
+        const int64_t u = targets[e] - base_;
+        possible &= (u > previous) & (u < n_) & (u != v);
+        graph_.target[e] = static_cast<int32_t>(previous = u);
+      }
+    }
+    if (weights_.first) graph_.weight.resize(arcs);
+    for (int64_t e = 0; e < std::ssize(graph_.weight); ++e) possible &= (graph_.weight[e] = weights_[e]) > 0;
+    return possible;
   }
 
   void read_row(int64_t v) {

@@ -9,9 +9,6 @@
 #include "graph/csr_build.hpp"
 #include "library/keep_bounds.hpp"
 #include "partition/deep_multisection.hpp"
-#include "partition/groups.hpp"
-#include "partition/score.hpp"
-#include "util/rng.hpp"
 #include "util/team.hpp"
 
 namespace hopbytes {
@@ -78,30 +75,16 @@ std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
   return capacity;
 }
 
-// Divides the whole graph level after level of the machine.
-template <class W>
-void multisection(const Graph<W>& graph, const std::vector<MachineLevel>& levels, uint64_t seed,
-                  const Control& control, std::vector<int32_t>& part) {
-  std::vector<int32_t> group(graph.n, 0), child(graph.n);
-  for (size_t depth = 0; depth < levels.size(); ++depth) {
-    const MachineLevel& level = levels[depth];
-    const std::vector<int64_t> bounds =
-        level.max_loads(block_loads(graph, level.groups(), group.data(), control.team()), level.leaf_bound);
-    std::vector<uint64_t> seeds(level.groups());
-    for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed, 1 + depth), i);
-    GroupSettings settings;
-    settings.context.initial = depth == 0 ? InitialContext{4, 0, 60, 4, 2} : InitialContext{2, 0, 60, 2, 0};
-    settings.context.refinement.fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25};
-    if (depth == 0) settings.context.refinement.flow.rounds = 2;  // most of the cost is decided here
-    std::vector<int64_t> cut(level.groups());
-    partition_many<W>(graph, group, level.first_child, bounds, seeds, {}, settings, control, child, cut);
-    for (int64_t v = 0; v < graph.n; ++v)
-      group[v] = static_cast<int32_t>(level.first_child[group[v]]) + child[v];
+// The settings for an effort of -1, 0 or 1.
+DeepContext context_of(int32_t effort) {
+  DeepContext context;
+  if (effort < 0) context.per_child = context.per_child_of_box = 100, context.refinement.flow.rounds = 1;
+  if (effort > 0) {
+    context.anew = true;
+    context.initial = {4, 0, 60, 4, 2};
+    context.refinement = {.fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25}, .flow = {.rounds = 2}};
   }
-  const std::vector<int32_t>& leaf_of_pe = levels.back().child_of_pe;
-  std::vector<int32_t> pe_of_leaf(leaf_of_pe.size());
-  for (size_t i = 0; i < leaf_of_pe.size(); ++i) pe_of_leaf[leaf_of_pe[i]] = static_cast<int32_t>(i);
-  for (int64_t v = 0; v < graph.n; ++v) part[v] = pe_of_leaf[group[v]];
+  return context;
 }
 
 void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
@@ -115,11 +98,8 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
   int32_t flag = 0;
   const TimeLimit limit(options.time_limit, flag);
   const Control control = Control(&flag).with_team(team);
+  const DeepContext context = context_of(options.effort);
   const auto find = [&]<class W>(const Graph<W>& view) {
-    if (options.effort > 0) return multisection(view, levels, options.seed, control, part);
-    DeepContext context;
-    if (options.effort < 0)
-      context.per_child = context.per_child_of_box = 100, context.refinement.flow.rounds = 1;
     deep_multisection(view, levels, context, options.seed, control, part);
   };
   if (fits_32_bits(graph.csr(), team)) find(graph_view<int32_t>(graph.csr(), bounds.load, team));

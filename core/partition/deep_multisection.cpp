@@ -42,7 +42,7 @@ template <class W> class DeepMultisection {
                                  : context.per_child) {}
 
   std::vector<int32_t> run() {
-    Hierarchy<W> hierarchy = coarsened();
+    Hierarchy<W> hierarchy = context_.anew ? Hierarchy<W>(g_) : coarsened();
     set_leaf_bounds(hierarchy.coarsest());
     start(hierarchy.coarsest(), std::vector<int32_t>(hierarchy.coarsest().n, 0));
     for (size_t i = hierarchy.size() + 1; i-- > 0;) {
@@ -89,7 +89,7 @@ template <class W> class DeepMultisection {
   // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again.
   // So a mapping whose first PEs hold the vertices of the highest degrees competes with the one found.
   std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
-    if (control_.should_stop() || !may_have_core(g_)) return found;
+    if (context_.anew || control_.should_stop() || !may_have_core(g_)) return found;
     partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));
     refine();
     control_.record_work(3 * g_.arcs());
@@ -134,10 +134,14 @@ template <class W> class DeepMultisection {
     for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed_, 1 + depth_), i);
     GroupSettings settings;
     settings.context.initial = context_.initial;
-    // All groups are refined together afterwards, so little is gained by more here.
     settings.context.refinement = context_.refinement;
-    settings.context.refinement.fm.rounds = 1;
-    settings.context.refinement.flow.rounds = 0;
+    if (!context_.anew || depth_ > 0) settings.context.refinement.flow.rounds = 0;
+    if (!context_.anew) {  // all groups are refined together afterwards, so little is gained by more here
+      settings.context.refinement.fm.rounds = 1;
+    } else if (depth_ > 0) {
+      InitialContext& initial = settings.context.initial;
+      initial.partitions /= 2, initial.growing_repetitions /= 2, initial.recombinations = 0;
+    }
     std::vector<int32_t> child(g.n);
     std::vector<int64_t> cut(level.groups());
     partition_many<W>(g, group, level.first_child, bounds, seeds, {}, settings, control_, child, cut);
@@ -149,7 +153,7 @@ template <class W> class DeepMultisection {
   }
 
   void refine() {
-    if (depth_ == 0) return;
+    if (depth_ == 0 || context_.anew) return;
     const bool few_blocks = levels_[depth_ - 1].children() <= Connectivity<W>::kFewBlocks;
     RefinerChain<W> chain;
     chain.add(std::make_unique<Rebalance<W>>());

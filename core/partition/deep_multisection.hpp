@@ -20,6 +20,9 @@ struct DeepContext {
   RefinementContext refinement{.fm = {.rounds = 1, .fruitless_moves = 15, .seeds = 50},
                                .flow = {.rounds = 2, .width = 3, .layers = 3}};
   InitialContext initial{2, 0, 60, 1, 0};  // of the partition of a group
+  // Instead of this the whole graph is divided anew at every level, with `initial` and `refinement`, of which
+  // inner levels, which decide less of the cost, get less.
+  bool anew = false;
 };
 
 // Writes the PE of every vertex; overloaded PEs are possible where vertices are heavy. The graph is coarsened

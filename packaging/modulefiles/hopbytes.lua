@@ -18,4 +18,5 @@ setenv("HOPBYTES_ROOT", prefix)
 -- A folder with a link to the program alone, so that python and pip of the environment do not hide others.
 prepend_path("PATH", pathJoin(prefix, "module-bin"))
 -- Programs in C, C++ and Fortran find the C library by `python -m hopbytes.config` (docs/do/c-library.md),
--- and those that call METIS, Scotch or ParMETIS use its libraries unchanged (docs/do/metis-names.md).
+-- and those that call METIS, Scotch or ParMETIS use its libraries unchanged (docs/do/metis-names.md). MPI programs
+-- get another order of ranks by `hopbytes run --inside` (docs/do/inside.md) or `hopbytes env` (docs/do/without-files.md).

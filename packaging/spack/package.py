@@ -10,7 +10,11 @@ except ImportError:
 
 
 class PyHopbytes(PythonPackage):
-    """Map MPI ranks, GPUs or graph vertices to cores so that communication stays local."""
+    """Map MPI ranks, GPUs or graph vertices to cores so that communication stays local.
+
+    The C library, and libraries with the names of METIS, Scotch and ParMETIS, are where
+    ``python -m hopbytes.config --prefix`` says; ``hopbytes run --inside`` orders the ranks of MPI programs.
+    """
 
     # The repository has no public address yet, so a clone is named:
     # spack develop --path /path/of/the/clone py-hopbytes@=0.1.0

@@ -103,6 +103,20 @@ def test_what_a_job_exports_is_added_to(path, monkeypatch, before, after):
     assert found.get("SLURM_EXPORT_ENV") == after
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "LD_PRELOAD=/i.so;A=1"), ("B;C=2", "B;C=2;LD_PRELOAD=/i.so;A=1"),
+        ("LD_PRELOAD=/u.so;B", "LD_PRELOAD=/i.so:/u.so;B;A=1"), ("LD_PRELOAD;A=0", "LD_PRELOAD=/i.so;A=1"),
+    ],
+)  # fmt: skip
+def test_what_open_mpi_hands_on_is_added_to(path, monkeypatch, before, after):
+    """Of two settings of LD_PRELOAD it would take the last."""
+    monkeypatch.setenv("OMPI_MCA_mca_base_env_list", before)
+    found = handed_on(LaunchCommand.parse(["mpirun", "./app"]), {"LD_PRELOAD": "/i.so", "A": "1"})
+    assert found == {"OMPI_MCA_mca_base_env_list": after}
+
+
 def test_traces_called_txt_are_no_placements(tmp_path):
     dumpi = tmp_path / "trace-0000.txt"
     dumpi.write_text("MPI_Init entering at walltime 1.0, cputime 0.1 seconds in thread 0.\n")

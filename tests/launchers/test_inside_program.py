@@ -119,7 +119,9 @@ def test_part_of_the_tests_of_mpi4py(family):
     """bench/studies/inside.py runs all of them with many orders."""
     from bench.studies.inside import suite
 
-    assert suite(family, MPI4PY, (2, 0, 3, 1), MODULES) == []
+    done = suite(family, MPI4PY, (2, 0, 3, 1), MODULES)
+    assert done["tests"]
+    assert not done["new_failures"]
 
 
 def test_what_contradicts_is_refused():

@@ -347,8 +347,11 @@ def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str
     exports = any(option.name == "x" for part in command.parts for option in part.options)
     if exports and command.launcher.version.startswith("4"):
         return settings
-    listed = [before] if (before := os.environ.get(ENV_LIST)) else []
-    return {ENV_LIST: ";".join([*listed, *(f"{name}={value}" for name, value in settings.items())])}
+    listed = {word.partition("=")[0]: word for word in os.environ.get(ENV_LIST, "").split(";") if word}
+    for name, value in settings.items():
+        before = listed.get(name, "").partition("=")[2] if name == "LD_PRELOAD" else ""
+        listed[name] = f"{name}={value}:{before}" if before else f"{name}={value}"
+    return {ENV_LIST: ";".join(listed.values())}
 
 
 def _check_export(command: LaunchCommand) -> None:

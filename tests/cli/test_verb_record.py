@@ -1,6 +1,9 @@
 """What ``record`` and ``probe`` say and write of what was recorded or measured."""
 
+import os
+
 import pytest
+from helpers.paths import executable
 
 import hopbytes as hb
 from hopbytes.cli.app import answer
@@ -12,6 +15,8 @@ RING = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [100, 200, 300], messages=[
 @pytest.fixture
 def recorded(tmp_path, monkeypatch):
     """Return what records with a given result; it returns the exit code and what was asked for."""
+    executable(tmp_path / "mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
 
     def run(words, graph=RING, code=0, problem=""):

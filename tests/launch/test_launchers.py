@@ -21,6 +21,7 @@ from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.start import checked_command, prepare_start
 from hopbytes.record.interposer import handed_on
 
+OPEN_MPI = "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n"
 #: mpirun_rsh as section 5.2.1 of the user guide has it: options, NAME=VALUE, the program; hosts by line.
 STAND_IN = """#!/bin/sh
 while :; do case $1 in
@@ -112,6 +113,7 @@ def test_what_a_job_exports_is_added_to(path, monkeypatch, before, after):
 )  # fmt: skip
 def test_what_open_mpi_hands_on_is_added_to(path, monkeypatch, before, after):
     """Of two settings of LD_PRELOAD it would take the last."""
+    executable(path / "mpirun", OPEN_MPI)
     monkeypatch.setenv("OMPI_MCA_mca_base_env_list", before)
     found = handed_on(LaunchCommand.parse(["mpirun", "./app"]), {"LD_PRELOAD": "/i.so", "A": "1"})
     assert found == {"OMPI_MCA_mca_base_env_list": after}

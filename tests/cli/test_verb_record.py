@@ -3,9 +3,9 @@
 import os
 
 import pytest
-from helpers.paths import executable
 
 import hopbytes as hb
+from helpers.paths import executable
 from hopbytes.cli.app import answer
 from hopbytes.record.session import Recorded
 
@@ -13,10 +13,11 @@ RING = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [100, 200, 300], messages=[
 
 
 @pytest.fixture
-def recorded(tmp_path, monkeypatch):
+def recorded(tmp_path, tmp_path_factory, monkeypatch):
     """Return what records with a given result; it returns the exit code and what was asked for."""
-    executable(tmp_path / "mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    programs = tmp_path_factory.mktemp("programs")
+    executable(programs / "mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
 
     def run(words, graph=RING, code=0, problem=""):

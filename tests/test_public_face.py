@@ -99,3 +99,10 @@ def test_what_is_registered_can_be_listed():
     assert {"fast", "eco", "strong"} < set(hb.presets)
     for name in hb.mappers:
         assert name in mappers
+
+
+def test_a_text_is_a_machine_wherever_its_reader_is_imported_from():
+    """Programs of MPI import a module inside the package and no public name before."""
+    words = "from hopbytes.model.allocation import Allocation; print(Allocation.of('node:2 core:4').k)"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True)
+    assert done.stdout == "8\n", done.stderr

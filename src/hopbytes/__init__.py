@@ -133,13 +133,12 @@ def __getattr__(name: str) -> _typing.Any:
     module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
-    _connect()
     return value
 
 
 def _connect() -> None:
     """Tell the model what reads files and specs, and what draws for notebooks: higher packages."""
-    from hopbytes import model
+    import hopbytes.model as model
     from hopbytes.model.given_as_text import readers
 
     def partition_of(graph: CommGraph, parts: int) -> _typing.Any:
@@ -158,6 +157,9 @@ def _connect() -> None:
         parts=lambda path: __getattr__("read")(path, "plain", holds="mapping"),
         partition=lambda graph: partition_of(*graph),
     )
+
+
+_connect()
 
 
 def __dir__() -> list[str]:

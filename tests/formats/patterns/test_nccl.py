@@ -88,6 +88,8 @@ def test_a_broadcast_starts_at_its_root(tmp_path):
     found = volumes(graph)
     # Ring 0, 3-2-0-1, carries 2002 bytes, ring 1, 3-1-0-2, as many.
     assert found == [[0, 2002, 2002, 0], [2002, 0, 0, 0], [2002, 0, 0, 0], [0, 2002, 2002, 0]]
+    with pytest.raises(FormatError, match="rank 4, expected less than 4"):
+        read(tmp_path, WORLD + calls("0xa", range(4), "Broadcast", 1001, root=4))
 
 
 def test_communicators_of_some_ranks(tmp_path):

@@ -106,3 +106,12 @@ def test_a_comment_sign_at_the_end(tmp_path):
     path = tmp_path / "a.mtx"
     path.write_bytes(b"%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n2 1 5\n3 2 7\n3 1 9%")
     assert hb.read(path).volumes.tolist() == [5, 9, 5, 7, 9, 7]
+
+
+@pytest.mark.parametrize("entry", ["0 2 5", "2 0 5"])
+def test_the_line_of_an_entry_below_1_is_named(tmp_path, entry):
+    path = file_with(
+        tmp_path / "a.mtx", f"%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 5\n{entry}\n3 1 5\n"
+    )
+    with pytest.raises(hb.FormatError, match=r"a\.mtx:4: task 0, expected 1 to 3"):
+        hb.read(path)

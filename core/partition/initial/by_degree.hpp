@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "partition/initial/in_order.hpp"
 
 namespace hopbytes {
 
@@ -19,7 +20,7 @@ inline bool may_have_core(const GraphShape& g) {
 }
 
 // Fills block after block with vertices of decreasing weight of edges per load, up to the given sizes, so
-// that a core is in the first blocks. What fits nowhere goes to the last block. O(m + n log n).
+// that a core is in the first blocks. O(m + n log n).
 template <class W>
 std::vector<int32_t> blocks_by_degree(const Graph<W>& g, std::span<const int64_t> size) {
   std::vector<double> density(g.n);
@@ -28,17 +29,10 @@ std::vector<int32_t> blocks_by_degree(const Graph<W>& g, std::span<const int64_t
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) sum += g.weight[e];
     density[v] = static_cast<double>(sum) / static_cast<double>(std::max<int64_t>(1, g.load[v]));
   }
-  std::vector<int32_t> order(g.n), block(g.n);
+  std::vector<int32_t> order(g.n);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int32_t u, int32_t v) { return density[u] > density[v]; });
-  int32_t b = 0;
-  int64_t load = 0;
-  for (const int32_t v : order) {
-    while (b + 1 < std::ssize(size) && g.load[v] > size[b] - load) ++b, load = 0;
-    block[v] = b;
-    load += g.load[v];
-  }
-  return block;
+  return blocks_in_order(g, size, order);
 }
 
 }  // namespace hopbytes

@@ -66,7 +66,7 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
     else
       for (const AdjacentBlocks& pair : pairs) improve({pair}, 0);
     if (moved.empty()) break;
-    if (g.n >= context_.many_vertices) cuts.look_only_near(moved);
+    if (g.n >= context_.many_vertices && round + 1 < context_.rounds) cuts.look_only_near(moved);
     partition.blocks_were_changed(moved, cuts.loads());
     active.swap(next_active);
   }

@@ -84,7 +84,7 @@ template <class W> class TwoWayFm {
     while (fruitless <= limits.fruitless_moves) {
       const int side = choose(limits);
       if (side < 0) break;
-      const int32_t v = queue_[side].top();
+      const int32_t v = top_[side];
       now += queue_[side].key(v);
       queue_[side].remove(v);
       move(v, side);
@@ -135,14 +135,15 @@ template <class W> class TwoWayFm {
   int choose(const Limits& limits) {
     const bool may[2] = {fits(0, limits), fits(1, limits)};
     if (!may[0] || !may[1]) return may[0] ? 0 : may[1] ? 1 : -1;
-    const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
+    const int64_t one = queue_[0].key(top_[0]), other = queue_[1].key(top_[1]);
     if (one != other) return one > other ? 0 : 1;
     if (excess(0) != excess(1)) return excess(0) > excess(1) ? 0 : 1;
     return side_of_ties();
   }
   bool fits(int side, const Limits& limits) {
     if (queue_[side].empty()) return false;
-    const int64_t load = g_->load[queue_[side].top()];
+    top_[side] = queue_[side].top();
+    const int64_t load = g_->load[top_[side]];
     const int64_t from = std::abs(excess(side) - load), to = std::abs(excess(1 - side) + load);
     return (from <= limits.window && to <= limits.window) || from + to < imbalance();
   }
@@ -237,6 +238,7 @@ template <class W> class TwoWayFm {
   int32_t block_[2] = {0, 1};
   std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for all others
   BucketQueue queue_[2];
+  int32_t top_[2] = {-1, -1};  // of the queues that are not empty, since fits()
   std::vector<int32_t> locked_;  // number of the search in which a vertex moved
   std::vector<int64_t> row_;  // of every vertex in the gain cache, -1 if it is not there
   int64_t rows_ = 0;

@@ -38,8 +38,8 @@ PATIENCE = 1200
 FEW_ORDERS = {
     "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "io": 3, "spawn|util_pool": 2, "datatype|msgspec|pack|util_dtlib": 1
 }  # fmt: skip
-#: Tests that fail in the order of the launcher and then never end, by family: MPICH 4.0.2 loses what one-sided
-#: calls write, so that locks of several ranks do not hold.
+#: Tests that fail in the order of the launcher and then never end, by family: MPICH 4.0.2 loses what
+#: one-sided calls write, so that locks of several ranks do not hold.
 ENDLESS = {"mpich": "*test_util_sync.*World.*"}
 #: A library with which processes that wait sleep: they may be more than the cores.
 ASLEEP = """#define _GNU_SOURCE

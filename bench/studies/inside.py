@@ -36,7 +36,8 @@ PATIENCE = 1200
 #: Modules whose tests repeat what they do for many types and sizes, wait for files, start programs, or use a
 #: process alone, and the number of orders in which they run. All others run in every order.
 FEW_ORDERS = {
-    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "io": 3, "spawn|util_pool": 2, "datatype|msgspec|pack|util_dtlib": 1
+    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "rma(_nb)?": 6, "io": 3, "spawn|util_pool": 2,
+    "datatype|msgspec|pack|util_dtlib": 1,
 }  # fmt: skip
 #: Tests that fail in the order of the launcher and then never end, by family: MPICH 4.0.2 loses what
 #: one-sided calls write, so that locks of several ranks do not hold.

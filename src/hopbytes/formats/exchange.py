@@ -429,8 +429,6 @@ def _target(path: str | os.PathLike[str]) -> str:
     name = path_text(path)
     if not name:
         raise UnsupportedError("an empty name of the file to write, expected a name, or - (standard output)")
-    if "\0" in name:
-        raise UnsupportedError(f"{name!r}: not a file name, expected a name without null characters")
     return name
 
 

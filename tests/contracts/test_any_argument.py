@@ -13,7 +13,7 @@ ODD = [
 METHODS = [
     hb.CommGraph, hb.CommGraph.of, hb.CommGraph.from_edges, hb.CommGraph.from_scipy, hb.CommGraph.from_dense,
     hb.CommGraph.from_metis, hb.Mapping, hb.Mapping.of, hb.Allocation.of,
-    hb.Remapper, hb.Limits, hb.Constraints, hb.Bounds, hb.plot.matrix,
+    hb.Remapper, hb.Remapper.apply, hb.Limits, hb.Constraints, hb.Bounds, hb.plot.matrix,
     hb.plot.levels, hb.plot.hops, hb.plot.loads, hb.plot.machine, hb.plot.network, hb.plot.history,
 ]  # fmt: skip
 CALLED = {name: getattr(hb, name) for name in hb.__all__ if inspect.isfunction(getattr(hb, name))}
@@ -21,7 +21,7 @@ CALLED |= {method.__qualname__: method for method in METHODS}
 PARAMETERS = [
     (name, parameter) for name, function in CALLED.items()
     for parameter, how in inspect.signature(function).parameters.items()
-    if how.kind not in (how.VAR_KEYWORD, how.VAR_POSITIONAL)
+    if parameter != "self" and how.kind not in (how.VAR_KEYWORD, how.VAR_POSITIONAL)
 ]  # fmt: skip
 
 
@@ -40,7 +40,8 @@ def sound(tmp_path_factory):
             "first": mapping, "second": mapping, "thing": mapping, "source": "app.csv", "target": "new.csv",
             "path": "app.csv", "indptr": graph.indptr, "targets": graph.targets, "pe": mapping.pe,
             "matrix": graph.to_scipy(), "array": graph.to_scipy().toarray(), "sources": graph.sources(),
-            "machine": where, "load": [3, 3], "xadj": graph.indptr, "adjncy": graph.targets,
+            "machine": where, "load": [3, 3], "self": hb.Remapper(graph, where, mapping),
+            "xadj": graph.indptr, "adjncy": graph.targets,
         }  # fmt: skip
 
 

@@ -106,14 +106,6 @@ def test_failed_rows_are_repeated_only_on_request(bench):
     assert len(bench({"bad": tool}, "--retry")) == 2
 
 
-def test_a_line_cut_off_by_an_interrupt_is_run_again(bench):
-    tool = Script(IN_BLOCKS)
-    bench({"blocks": tool})
-    bench.out.write_text(bench.out.read_text()[:-20])
-    (row,) = bench({"blocks": tool})
-    assert row["error"] is None
-
-
 @pytest.mark.skipif(importlib.util.find_spec("chszlablib") is None, reason="needs the bench extra")
 def test_sharedmap_counts_as_we_do(bench):
     """Its claim of J equals the judge's (else the row is a failure): the hierarchy is innermost first.

@@ -75,21 +75,6 @@ def test_what_fails_half_way_leaves_the_file_and_its_folder_as_they_were(tmp_pat
     assert [each.name for each in tmp_path.iterdir()] == ["g.graph"]
 
 
-def test_who_writes_the_same_file_has_a_partial_one_of_his_own(tmp_path):
-    path = tmp_path / "g.graph"
-    with graphs.replacing(path) as first, graphs.replacing(path) as second:
-        assert first != second
-        first.write_text("outer")
-        second.write_text("inner")
-    assert path.read_text() == "outer"  # the last to end
-
-
-def test_isolated_vertices_survive_the_file(tmp_path):
-    graph = graphs.from_edges(5, np.array([1]), np.array([3]))
-    graphs.write_metis(graph, tmp_path / "g.graph")
-    assert graphs.read_metis(tmp_path / "g.graph").digest() == graph.digest()
-
-
 def test_prepared_once_then_reused(tmp_path):
     made = []
 
@@ -129,19 +114,6 @@ def test_every_source_can_be_loaded_or_says_how():
         assert facts["licence"], name
         assert ("url" in facts) != ("source" in facts), name
         assert "url" not in facts or facts["reader"] in fetch.READERS, name
-
-
-def test_what_is_left_out_is_named_with_source_and_checksum(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOPBYTES_SHARED", str(tmp_path))
-    monkeypatch.setattr(graphs, "STORED", tmp_path)
-    assert [each.name for each in suites.SUITES["foundation"]()][::2] == ["del17", "rgg17", "grid50"]
-    said = io.StringIO()
-    suites.say_what_is_missing("foundation", said)
-    lines = said.getvalue().splitlines()
-    assert lines[0].startswith("16 of 22 inputs are left out")
-    assert [line.split()[0] for line in lines[1:-1]] == suites.chosen_graphs()
-    assert f"4elt             {graphs.sources()['4elt']['digest'][:16]}  https://" in said.getvalue()
-    assert lines[-1] == "to load them: python -m bench.instances.fetch --suite foundation"
 
 
 GIVEN = {

@@ -11,9 +11,8 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes_laboratory.partitioners._solvers import read_parhip, write_metis
 from hopbytes_laboratory.partitioners.backends import BACKENDS, available, repeats_itself
-from hopbytes_laboratory.partitioners.dispatch import partition_with_backend, unsupported_reason
+from hopbytes_laboratory.partitioners.dispatch import unsupported_reason
 from hopbytes_laboratory.partitioners.parhip import memory_file, write_parhip
-from hopbytes_laboratory.partitioners.pool import WorkerPool
 
 WHERE = hb.allocate("node:2@10 core:4@1")
 
@@ -50,15 +49,6 @@ def test_it_works_under_a_schedule_too(partitioner):
     level = hb.map_tasks(grid(30), WHERE, method, threads=2)
     queue = hb.map_tasks(grid(30), WHERE, f"{method},schedule=queue", threads=2)
     assert np.array_equal(level.pe, queue.pe)
-
-
-@needs("kahip")
-def test_it_competes_with_the_built_in_partitioner():
-    both = Multisection(partitioner="kahip:fast")
-    found = hb.map_tasks(grid(30), WHERE, both)
-    assert found.info["work"]["kahip_used"] == 3
-    alone = hb.map_tasks(grid(30), WHERE, Multisection())
-    assert found.info["work"]["arcs"] > alone.info["work"]["arcs"]
 
 
 def test_settings_that_do_not_repeat_themselves_say_so(monkeypatch):
@@ -126,15 +116,6 @@ def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
     found = hb.map_tasks(grid(30), where, "multisection:repetitions=0,partitioner=kahip:fast")
     assert found.info["balance"] == "met"
     assert found.info["work"]["kahip_used"] == 2  # the halves of each node
-
-
-@needs("kahip")
-def test_an_unequal_pair_keeps_the_smaller_bound():
-    csr = grid(20).symmetric_positive()
-    with WorkerPool(1) as pool:
-        weights = np.array([201, 230])
-        blocks = partition_with_backend(csr, None, weights, [(1, "fast")], pool, backend="kahip")[0]
-    assert np.bincount(blocks).max() <= 201
 
 
 def test_files_for_workers_are_read_as_they_were_written():

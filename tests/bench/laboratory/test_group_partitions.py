@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +21,6 @@ from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available
-from hopbytes_laboratory.partitioners.group_partitions import PartitionerSettings
 from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
 from reference import graph_reference as reference_graph
 
@@ -41,18 +38,6 @@ def two_grids(side: int) -> tuple[Csr, np.ndarray]:
     """Return one grid and a group per half, so that arcs between the groups have to be left out."""
     csr = grid(side).symmetric()
     return csr, (np.arange(side * side) % side >= side // 2).astype(np.int32)
-
-
-def ask(csr, group, tries=1, smallest=1, slack=1.05, pool=None, deadline=None, blocks=2):
-    sizes = np.bincount(group)
-    caps = np.repeat((sizes * slack / blocks).astype(np.int64) + 1, blocks)
-    start = np.arange(0, len(caps) + 1, blocks, dtype=np.int64)
-    seeds = np.arange(len(sizes), dtype=np.uint64) + np.uint64(2**63)
-    settings = PartitionerSettings(tries, "eco", smallest)
-    with pool or WorkerPool(1, in_process=True) as workers:
-        return group_partitions.partition_groups(
-            SearchProblem(csr), VertexGroups(group, start, caps, seeds), settings, workers, deadline
-        )
 
 
 # ------------------------------------------------------------------ mapper
@@ -79,15 +64,6 @@ def test_the_mapping_does_not_depend_on_threads_or_workers(mapper, monkeypatch):
         again = run(threads)
         assert again.pe.tobytes() == expected.pe.tobytes()
         assert again.info["work"] == expected.info["work"]
-
-
-@needs_kaminpar
-def test_seeds_matter():
-    found = {
-        hb.map_tasks(grid(50), WHERE, ALONE, seed=seed, threads=1, partition=True).pe.tobytes()
-        for seed in range(3)
-    }
-    assert len(found) == 3
 
 
 @pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
@@ -127,88 +103,12 @@ def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
     assert mapping.info["work"]["arcs"] > alone.info["work"]["arcs"]  # what was asked for is work
 
 
-@needs_kaminpar
-def test_a_hub_goes_to_the_built_in_partitioner():
-    loads = np.ones(2500, np.int64)
-    loads[7] = 2000
-    mapping = hb.map_tasks(grid(50, loads=loads), WHERE, ALONE, seed=5, threads=1, partition=True)
-    assert mapping.info["work"]["kaminpar_used"] < 5
-    held = np.bincount(mapping.pe, weights=loads, minlength=WHERE.k)
-    assert held.max() <= 2000 + -(-4499 // 12)
-
-
 def test_unknown_preset_is_refused_when_the_mapper_is_made():
     with pytest.raises(UnsupportedError, match=mentions("'strong'")):
         hb.map_tasks(grid(5), WHERE, "multisection:kaminpar_partitions=1,kaminpar_preset=storng")
 
 
 # -------------------------------------------------------------- candidates
-
-
-@needs_kaminpar
-def test_rows_hold_blocks_of_large_groups_only():
-    csr, group = two_grids(40)
-    group[:300] = 2
-    found = ask(csr, group, tries=2, smallest=400)
-    assert found.rows.shape == (2, 1600)
-    assert found.rows.dtype == np.int32
-    assert (found.used, found.failed) == (4, 0)
-    assert (found.rows[:, group == 2] == -1).all()
-    assert set(found.rows[:, group < 2].ravel()) == {0, 1}
-    assert not np.array_equal(found.rows[0], found.rows[1])
-
-
-@needs_kaminpar
-def test_groups_are_partitioned_as_if_alone():
-    """A 40 x 20 half cut across its short side costs 20; arcs to the other half must not be seen."""
-    csr, group = two_grids(40)
-    found = ask(csr, group, tries=3)
-    sources = np.repeat(np.arange(1600), np.diff(csr.indptr))
-    for half in (0, 1):
-        inside = (group[sources] == half) & (group[csr.targets] == half)
-        cuts = [int((row[sources] != row[csr.targets])[inside].sum()) // 2 for row in found.rows]
-        assert min(cuts) <= 24
-
-
-def test_nothing_is_asked_for_small_single_block_or_no_tries():
-    csr, group = two_grids(20)
-    for options in ({"smallest": 201}, {"tries": 0}, {"blocks": 1}):
-        found = ask(csr, group, **options)
-        assert (found.rows, found.used, found.failed) == (None, 0, 0)
-
-
-def test_after_the_deadline_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(group_partitions, "submit", None)
-    csr, group = two_grids(20)
-    found = ask(csr, group, tries=3, deadline=time.monotonic())
-    assert (found.rows, found.used, found.failed) == (None, 0, 0)
-
-
-@needs_kaminpar
-def test_tries_that_end_after_the_deadline_fail():
-    csr, group = two_grids(400)
-    found = ask(csr, group, tries=60, deadline=time.monotonic() + 0.5, pool=WorkerPool(1, start_work=0))
-    assert found.failed > 0
-    assert found.used + found.failed == 120
-
-
-@needs_kaminpar
-def test_an_interrupt_closes_the_graph_files(monkeypatch):
-    tickets = []
-
-    def remember(*arguments):
-        tickets.append(submit(*arguments))
-        if len(tickets) == 2:
-            raise KeyboardInterrupt
-        return tickets[-1]
-
-    submit = group_partitions.submit
-    monkeypatch.setattr(group_partitions, "submit", remember)
-    csr, group = two_grids(20)
-    with pytest.raises(KeyboardInterrupt):
-        ask(csr, group)
-    assert tickets[0].file.closed
-    tickets[1].file.close()
 
 
 # ----------------------------------------------------------------- kernels

@@ -8,24 +8,6 @@ from bench.papers import qaplib
 from bench.studies import exact
 
 
-def test_pieces_are_what_they_say(tmp_path):
-    mesh = graphs.grid(40, 40)
-    ball = exact.ball(mesh, 200, np.random.default_rng(1))
-    assert len(set(ball.tolist())) == 200
-    piece = exact.induced(mesh, ball)
-    assert piece.n == 200
-    # Reached from one vertex, so all of one piece.
-    reached, frontier = {0}, [0]
-    while frontier:
-        v = frontier.pop()
-        for u in piece.targets[piece.indptr[v] : piece.indptr[v + 1]].tolist():
-            if u not in reached:
-                reached.add(u)
-                frontier.append(u)
-    assert len(reached) == 200
-    assert [len(block) for block in exact.blocks(mesh, 250, 3)] == [250] * 6
-
-
 def test_ours_is_exact_and_cuts_are_recounted():
     mesh = graphs.grid(10, 10)
     piece = exact.Piece("grid", "block", mesh)
@@ -65,12 +47,3 @@ def test_a_run_is_a_row_and_rows_make_a_table(small):
     lines = list(qaplib.table([row, bad]))
     assert any(line.startswith("mine4 ") and " 0.000" in line for line in lines)
     assert "1 of 2 runs failed" in lines[-2]
-
-
-def test_families_of_generated_instances_are_told_apart():
-    def family(name):
-        return qaplib.Instance(name, 1, np.zeros((1, 1)), np.zeros((1, 1))).family
-
-    assert [family(name) for name in ("tai80b", "tai100a", "sko100c", "bur26a")] == [
-        "tai*b", "tai*a", "sko", "bur",
-    ]

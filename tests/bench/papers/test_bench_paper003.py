@@ -1,6 +1,5 @@
 """The torus experiments: patterns of products by hand, ratios and tables of made-up rows."""
 
-import json
 
 import numpy as np
 import pytest
@@ -20,15 +19,6 @@ def test_a_value_goes_once_to_every_other_part():
     assert set(found.messages.tolist()) == {1}
 
 
-def test_allocations_have_holes_and_the_size_asked():
-    whole = hb.allocate(paper003.MACHINE)
-    nodes = np.unique(paper003.sparse_nodes(whole, 64, 101).node_of_pe)
-    assert len(nodes) == 64
-    assert nodes.max() - nodes.min() > 64
-    others = np.unique(paper003.sparse_nodes(whole, 64, 102).node_of_pe)
-    assert not np.array_equal(nodes, others)
-
-
 def rows():
     made = []
     for graph, mc in (("a", 50), ("b", 200)):
@@ -46,12 +36,3 @@ def test_tables_hold_geometric_means_beside_what_was_published():
     assert overall.split()[:4] == ["all", "UMC", "-40.0", "-40.0"]
     assert overall.endswith(paper003_table.PUBLISHED["UMC"])
     assert lines[-1].split() == ["UMC", "2.000"]
-
-
-def test_figures_are_drawn_beside_the_rows(tmp_path):
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "torus.jsonl"
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    written = paper003_table.draw(paper003_table.rows_of(out), out)
-    assert [path.name for path in written] == ["torus_in_order.png", "torus_times.png"]
-    assert all(path.stat().st_size > 5000 for path in written)

@@ -1,8 +1,6 @@
 """PTRAM's experiments: patterns by count, ratios of made-up rows."""
 
-import json
 
-import pytest
 
 from bench.papers import ptram, ptram_table
 
@@ -33,21 +31,3 @@ def test_tables_hold_geometric_means_of_draws_beside_what_was_published():
     assert scattered[:7] == ["all-to-all", "scattered", "PTRAM", "0.40", "0.40", "(0.20-0.80)", "0.40"]
     assert scattered[-1] == "0.50"
     assert lines[-1].split() == ["4096", "all-to-all", "0.50", "1.50", "5"]
-
-
-def test_figures_are_drawn_beside_the_rows(tmp_path):
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "fabric.jsonl"
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    written = ptram_table.draw(ptram_table.rows_of(out), out)
-    assert [path.name for path in written] == [
-        "fabric_first_512.png", "fabric_scattered.png", "fabric_times.png"
-    ]
-
-
-def test_runs_go_on_where_they_ended():
-    known = {ptram.key(row) for row in rows()}
-    left = [each[1:] for each in ptram.waiting("quality", 2, 1, known)]
-    assert ("all-to-all", 1) not in left
-    assert len(left) == 6
-    assert len(list(ptram.waiting("time", 2, 1, known))) == 8

@@ -22,36 +22,6 @@ def test_every_family_is_symmetric_without_loops(name: str) -> None:
     assert volumes.min() > 0
 
 
-def test_volumes_of_every_case_span_the_decades_asked_for() -> None:
-    facts, plain = family_graphs.case_of(5, 1, (800, 900))
-    skewed_facts, skewed = family_graphs.case_of(5, 1, (800, 900), decades=6)
-    assert "volumes" not in facts["label"]
-    assert "+volumes6" in skewed_facts["label"]
-    assert (facts["family"], plain.n, len(plain.targets)) == ("grid3", skewed.n, len(skewed.targets))
-    assert plain.volumes is None or plain.volumes.max() < 10**5
-    assert skewed.volumes is not None
-    assert skewed.volumes.min() < 10 < 10**5 < skewed.volumes.max()
-    middle = np.median(np.log10(skewed.volumes))
-    assert 2.5 < middle < 3.5
-
-
-def test_two_installs_are_compared_case_by_case(capsys: pytest.CaptureFixture[str]) -> None:
-    row = {"seed": 1, "case": 0, "hash": "a", "family": "path", "tool": "hopbytes:eco", "over": False}
-    old = [
-        {**row, "J": 100, "cpu": 2.0}, {**row, "case": 1, "J": 0, "cpu": 1.0},
-        {**row, "case": 2, "hash": "b", "J": 7, "cpu": 1.0}, {**row, "case": 3, "error": "died"},
-    ]
-    new = [
-        {**row, "J": 25, "cpu": 1.0}, {**row, "case": 1, "J": 1, "cpu": 2.0},
-        {**row, "case": 2, "hash": "another", "J": 70, "cpu": 1.0}, {**row, "case": 3, "J": 1, "cpu": 1.0},
-    ]
-    families.against(new, old)
-    said = capsys.readouterr().out
-    assert "| family | hopbytes:eco: J | CPU |" in said
-    assert "| path | 0.500 (2) | 1.000 (2) |\n| all | 0.500 (2) | 1.000 (2) |" in said
-    assert "without 1 that failed" in said
-
-
 def test_a_run_is_judged_and_the_table_names_what_is_out_of_line(capsys: pytest.CaptureFixture[str]) -> None:
     graph = family_graphs.FAMILIES["grid2"](np.random.default_rng(1), 2000)
     facts = {

@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from bench.studies import many_threads
-from bench.studies.many_threads import graph_files, possible_speed_ups, speed_ups, table, work_table
+from bench.studies.many_threads import possible_speed_ups, speed_ups, table, work_table
 
 
 def row(tool, threads, wall, cpu, seed=1, **more):
@@ -28,19 +28,6 @@ def cells(text):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
 
 
-def test_files_are_taken_as_given_and_folders_by_name(tmp_path):
-    for name in ("b.graph", "a.graph.xz", "c.parhip", "d.bin", "notes.txt"):
-        (tmp_path / name).touch()
-    alone = tmp_path / "notes.txt"
-    found = [path.name for path in graph_files([alone, tmp_path])]
-    assert found == ["notes.txt", "a.graph.xz", "b.graph", "c.parhip", "d.bin"]
-
-
-def test_a_folder_without_graphs_is_named(tmp_path):
-    with pytest.raises(SystemExit, match=r"has no file that ends with \.graph"):
-        graph_files([tmp_path])
-
-
 def test_seconds_and_ratios_stand_in_a_row_per_tool():
     assert cells(table(ROWS)) == [
         ["box", "`fast`", "1", "1,004", "6.00", "6.00", "4.00", "2.00", "3.00", "1.50"],
@@ -57,12 +44,6 @@ def test_speed_ups_as_measured_and_as_work_and_span_allow():
     allowed = possible_speed_ups(ROWS)
     assert list(allowed) == ["box fast"]
     assert allowed["box fast"][:2] == [(1, 1.0), (2, pytest.approx(60 / 36))]
-
-
-def test_several_seeds_have_curves_of_their_own():
-    assert list(speed_ups([*ROWS[:2], row("fast", 1, 6.0, 6.0, seed=2)])) == [
-        "box fast, seed 1", "box fast, seed 2"
-    ]  # fmt: skip
 
 
 def started(monkeypatch, *arguments):
@@ -97,9 +78,3 @@ def test_mappings_that_depend_on_the_number_of_threads_are_named(tmp_path, monke
     monkeypatch.setattr(many_threads, "of_preset", faulty)
     with pytest.raises(SystemExit, match="depend on the number of threads: small turbo, seed 1"):
         started(monkeypatch, tmp_path, "--tools", "turbo", "--threads", "1,2")
-
-
-def test_rivals_need_the_usual_machine(tmp_path, monkeypatch, capsys):
-    with pytest.raises(SystemExit):
-        started(monkeypatch, tmp_path, "--tools", "sharedmap:fast", "--machine", "node:8@10 core:8@1")
-    assert "rivals map to 4:8:6 only" in capsys.readouterr().err

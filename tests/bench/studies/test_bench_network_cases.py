@@ -14,16 +14,6 @@ def test_there_are_enough_cases_and_each_is_named_once():
     assert {case.key for case in without} == {case.key for case in found if not case.needs_samples}
 
 
-def test_cases_that_need_no_files_are_read():
-    few = [case for case in cases(None) if case.graph(None).n <= 128]
-    assert few
-    for case in few:
-        graph, where = case.read(None)
-        assert graph.m
-        assert graph.n <= where.k
-        assert network_cases.describe(case, graph, where).startswith(f"{graph.n} tasks on {where.k} cores")
-
-
 def test_rows_of_rivals_and_presets():
     case = Case("torus:4x4 / core:2", "first:nodes=8", "sparse:12:2")
     graph, where = case.read(None)
@@ -34,11 +24,3 @@ def test_rows_of_rivals_and_presets():
     assert table.startswith("MC: 1 cases")
     assert "eco: behind on 0 cases" in table
     assert hb.__version__ == rows[0]["version"]
-
-
-def test_who_is_behind_whom():
-    values = {"in-order, spread": 10.0, "fast": 8.0, "eco": 9.0, "scotch": 12.0, "routed": 8.5}
-    assert network_cases.behind(values, "fast") == []
-    assert network_cases.behind(values, "eco") == [("fast", 1.125)]
-    assert network_cases.behind(values, "routed") == [("fast", 1.0625)]
-    assert network_cases.behind(values, "strong") == []

@@ -1,7 +1,6 @@
 """The wrong file, a file of another kind than it seems, and files that hopbytes wrote itself."""
 
 import json
-import os
 import shutil
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import assert_refused
 from helpers.paths import EXAMPLES
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.text.replace_file import WRITTEN
+from hopbytes.errors import FormatError
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"
 ON = ("--on", "node:8 core:8")
@@ -98,50 +96,8 @@ def test_what_hopbytes_wrote_may_be_written_again(hopbytes, tmp_path, name, form
         assert np.loadtxt(tmp_path / name, dtype=int).tolist() == found.tolist()
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.mat", "x.edges", "x.graph", "x.mtx", "x.npz", "x.pattern"])
-def test_what_was_converted_may_be_converted_again(hopbytes, tmp_path, name):
-    for _ in range(2):
-        done = hopbytes("write", EXAMPLE, "-o", name, "--symmetrize")
-        assert done.returncode == 0, done.stderr
-    again, first = hb.read(tmp_path / name), hb.read(EXAMPLE)
-    assert (again.n, again.total_volume) == (first.n, first.total_volume)
-
-
-def test_foreign_files_stay(hopbytes, tmp_path):
-    (tmp_path / "mine.txt").write_text("0\n1\n2\n")
-    done = hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt")
-    assert_refused(done, "mine.txt", "'written by hopbytes'", "--force")
-    assert (tmp_path / "mine.txt").read_text() == "0\n1\n2\n"
-    assert hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt", "--force").returncode == 0
-    assert (tmp_path / "mine.txt").read_text().splitlines()[0].isdigit()
-
-
-def test_files_without_room_for_a_mark_are_known_by_an_attribute(hopbytes, tmp_path):
-    """A copy has no attribute: it is somebody's file, as is everything where the file system keeps none."""
-    for form in ("pbs", "flux", "plain"):
-        assert hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form).returncode == 0
-        before = (tmp_path / form).read_bytes()
-        assert b"hopbytes" not in before
-        if hasattr(os, "getxattr") and WRITTEN in os.listxattr(tmp_path / form):
-            assert hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form).returncode == 0
-        (tmp_path / form).unlink()
-        (tmp_path / form).write_bytes(before)
-        done = hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form)
-        assert_refused(done, form, "--force")
-        assert (tmp_path / form).read_bytes() == before
-
-
 def test_nothing_but_numbers_goes_down_a_pipe(hopbytes):
     done = hopbytes("map", "stencil:4x4", "--on", "node:2 core:8", "-o", "-", "--format", "plain")
     assert sorted(map(int, done.stdout.split())) == list(range(16))
     done = hopbytes("write", "stencil:2x2", "-o", "-", "--format", "csv")
     assert [line.count(",") for line in done.stdout.splitlines()] == [3] * 4
-
-
-def test_comments_in_front_cost_nothing_to_read(tmp_path):
-    path = tmp_path / "m.txt"
-    path.write_text("# written by hopbytes\n% another\n3\n1\n")
-    assert hb.read(path, holds="mapping").tolist() == [3, 1]
-    (tmp_path / "n.csv").write_text("0,1\n1,0\n")
-    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
-        hb.write(hb.read("stencil:4"), tmp_path / "n.csv")

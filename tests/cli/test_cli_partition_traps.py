@@ -1,12 +1,8 @@
 """A machine that is too small for processes is an error, and a partition that nobody asked for is told."""
 
-import numpy as np
 import pytest
 
-import hopbytes as hb
-from helpers.errors import mentions
 from helpers.paths import EXAMPLES
-from hopbytes.errors import InfeasibleError
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"
 TOO_FEW = (
@@ -81,19 +77,3 @@ def test_the_error_counts_what_there_is(hopbytes):
         done = hopbytes("map", EXAMPLE, *on)
         assert done.returncode == 1
         assert f"64 processes, but the machine has {said}more nodes, or" in done.stderr
-
-
-def test_python_knows_processes_by_what_readers_say():
-    where = hb.allocate("node:2 core:4")
-    with pytest.raises(InfeasibleError, match=mentions("64", "8")):
-        hb.map_tasks(hb.read(EXAMPLE), where)
-    ring = np.roll(np.eye(64, dtype=np.int64), 1, axis=1)
-    mesh = hb.CommGraph.from_dense(ring)
-    mapping = hb.map_tasks(mesh, where, "fast")
-    assert mapping.info["problem"] == "partition"
-    assert mapping.info["notices"][0].startswith("64 tasks on 8 slots: treated as a partition")
-    said = hb.CommGraph.from_dense(ring, meta={"tasks": "processes"})
-    assert (said.of_processes, mesh.of_processes, hb.read("stencil:4x4").of_processes) == (True, False, False)
-    with pytest.raises(InfeasibleError, match="64 processes"):
-        hb.map_tasks(said, where)
-    assert hb.map_tasks(said, where, "fast", partition=True).info["notices"] == []

@@ -77,10 +77,6 @@ def test_orders_that_hardware_has_are_taken(spec):
     assert [word.split(":")[0] for word in hb.allocate(spec).machine.spec().split()] == names
 
 
-def test_gpus_stand_between_nodes_and_cores():
-    assert hb.allocate("node:2 gpu:2 core:2").gpus.tolist() == [0, 1] * 2
-
-
 @pytest.mark.parametrize(
     ("spec", "more"),
     [

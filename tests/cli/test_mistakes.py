@@ -15,7 +15,6 @@ from hopbytes.cli import main
 LJ = str(EXAMPLES / "lammps_lj_64.csv")
 ON = ("--on", "node:8@10 core:8@1")
 SIX = "node:6@10 package:2@3 core:6@1"
-MESH = ("map", "stencil:64x64", *ON, "--partition", "--preset", "fast")
 
 FILES = {
     "empty.csv": b"",
@@ -235,11 +234,6 @@ def test_what_can_be_understood_is_understood(hopbytes, meant):
         assert text in done.stderr
 
 
-def test_the_same_command_twice_overwrites_its_own_file(hopbytes):
-    for words in ((*MESH, "-o", "mapping.txt"), ("write", LJ, "-o", "y.csv")):
-        assert [hopbytes(*words).returncode for _ in range(2)] == [0, 0]
-
-
 def test_work_is_told_with_separators_and_taken_with_them(hopbytes):
     """A time limit leaves work behind that another run repeats."""
     words = ("map", "stencil:64x64", *ON, "--partition", "-o", "a.txt", "--force")
@@ -287,15 +281,6 @@ def test_formats_go_by_the_names_people_use(hopbytes, tmp_path, alias, name):
     assert (tmp_path / alias).read_text() == (tmp_path / name).read_text()
     lines = hopbytes("show", "formats").stdout.splitlines()
     assert not any(line.startswith(f"{alias} ") for line in lines)
-
-
-def test_an_unknown_format_is_compared_with_those_that_fit(hopbytes):
-    message = hopbytes("map", LJ, *ON, "-o", "x", "--format", "rankfil").stderr
-    assert "unknown format 'rankfil'" in message
-    assert "openmpi" in message
-    assert "metis" not in message
-    message = hopbytes("write", LJ, "-o", "x", "--format", "metiss").stderr
-    assert "did you mean 'metis'?" in message
 
 
 def test_what_is_no_slip_goes_on(hopbytes):

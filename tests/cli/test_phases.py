@@ -1,14 +1,11 @@
 """Phases, blocks and bounds on the command line."""
 
-import dataclasses
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.cli.options import PhaseOptions
 
 MACHINE = ("--on", "node:4@10 core:4@1")
 
@@ -38,14 +35,6 @@ def test_files_of_phases_are_mapped_to_the_exact_weighted_sum(phases, hopbytes):
     said = hopbytes("map", "a.pattern", "b.pattern", *MACHINE, "--phase-goal", "max", "-o", "m.json").stderr
     assert "b.pattern, weight 1: J " in said
     assert hb.read("m.json").info["largest_phase"] > 0
-
-
-def test_what_a_reader_says_of_a_file_with_phases_is_kept(phases):
-    told = hb.read("both.pattern")
-    told = dataclasses.replace(told, meta={**told.meta, "notices": ["half of it is missing"]})
-    whole, found = PhaseOptions().read(["both.pattern"], SimpleNamespace(read=lambda *_: told), None)
-    assert len(found.graphs) == 2
-    assert "half of it is missing" in whole.meta["notices"]
 
 
 def test_a_file_keeps_its_phases(phases, hopbytes):
@@ -84,20 +73,6 @@ def test_several_patterns_must_be_said_to_be_phases(phases, hopbytes):
     assert (stream.returncode, "--stream and --phase-weights exclude" in stream.stderr) == (2, True)
     block = hopbytes("map", "a.pattern", "b.pattern", *MACHINE, "--phase-goal", "max", "--block", "2")
     assert (block.returncode, "--phase-goal max and" in block.stderr) == (2, True)
-
-
-def test_damaged_phases_inside_a_file_are_refused(phases, hopbytes, tmp_path):
-    import zipfile
-
-    with zipfile.ZipFile("both.pattern") as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    hb.write(hb.read("stencil:3x3"), "small.pattern")
-    for content in (b"nonsense", (tmp_path / "small.pattern").read_bytes(), members["phase1.pattern"][:-30]):
-        with zipfile.ZipFile("bad.pattern", "w") as archive:
-            for name, member in members.items():
-                archive.writestr(name, content if name == "phase1.pattern" else member)
-        with pytest.raises(hb.FormatError, match=r"bad\.pattern"):
-            hb.read("bad.pattern")
 
 
 def test_write_blocks(phases, hopbytes, tmp_path):

@@ -58,10 +58,3 @@ def test_faults_are_one_line(hopbytes, file, options, what):
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert what.replace("FILE", str(path)) in done.stderr
-
-
-def test_a_time_limit_of_nothing_gives_the_first_placement(hopbytes):
-    done = hopbytes("map", EXAMPLE, *ON, "--time-limit", 0)
-    assert done.returncode == 0
-    assert sorted(map(int, done.stdout.split())) == list(range(64))
-    assert "scanned edges" in done.stderr

@@ -10,7 +10,6 @@ import pytest
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM
 from helpers.terminal import on_terminal
-from hopbytes.show.describe import ranks_per_node
 
 PATTERN = EXAMPLES / "halo_96.pattern"
 ON = ("--on", "node:8@10 package:2@3 core:6@1", "--hosts", "n[1-8]")
@@ -80,14 +79,6 @@ def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write():
     assert run.process.returncode == 0
     assert [line.split(":")[0] for line in lines[:8]] == [f"n{number}" for number in range(1, 9)]
     assert any("-o FILE" in line for line in lines)
-
-
-def test_long_lists_of_ranks_are_cut_and_counted():
-    where = hb.allocate("node:2 core:64")
-    scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
-    lines = ranks_per_node(scattered, 60)
-    assert len(lines) == 2
-    assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)
 
 
 def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):

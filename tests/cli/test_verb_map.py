@@ -58,32 +58,10 @@ def test_json_cost_is_that_of_the_written_placement(hopbytes, tmp_path):
     assert judged["comm_cost"] < judged["random"]["comm_cost"]["min"]
 
 
-def test_eval_prints_a_table(hopbytes):
-    hopbytes("map", EXAMPLE, *ON, "-o", "placed.txt")
-    done = hopbytes("eval", EXAMPLE, "placed.txt", *ON)
-    assert done.returncode == 0, done.stderr
-    for word in ("communication cost J", "in order", "node (distance 10)", "package (distance 3)"):
-        assert word in done.stdout
-    assert "random" not in done.stdout
-    assert "random, mean" in hopbytes("eval", EXAMPLE, "placed.txt", *ON, "--all").stdout
-
-
 def test_eval_of_what_a_launcher_does(hopbytes):
     block = json.loads(hopbytes("eval", EXAMPLE, "--order", "default:block", *ON, "--json").stdout)
     cyclic = json.loads(hopbytes("eval", EXAMPLE, "--order", "cyclic", *ON, "--json").stdout)
     assert block["comm_cost"] == block["in_order"]["comm_cost"] < cyclic["comm_cost"]
-
-
-def test_same_seed_same_placement_for_any_number_of_threads(hopbytes):
-    answers = {hopbytes("map", EXAMPLE, *ON, "--threads", threads, "-q").stdout for threads in (1, 2, 3)}
-    assert len(answers) == 1
-    assert answers != {""}
-
-
-def test_papers_notation_is_the_same_machine(hopbytes):
-    tree = hopbytes("map", EXAMPLE, "--on", "a:4@100 b:4@10 c:4@1", "-q").stdout
-    papers = hopbytes("map", EXAMPLE, "--hierarchy", "4:4:4", "--distance", "1:10:100", "-q").stdout
-    assert tree == papers != ""
 
 
 def test_openmpi_writes_two_files_and_the_command(hopbytes, tmp_path):
@@ -136,16 +114,6 @@ def test_the_way_a_pattern_comes_in_does_not_matter(hopbytes, tmp_path, way):
     }[way]
     done = hopbytes("map", *arguments, *ON, "-q", stdin=stdin)
     assert done.stdout == expected != "", done.stderr
-
-
-def test_partition_keeps_its_bound(hopbytes):
-    done = hopbytes(
-        "map", "stencil:40x40", "--on", "node:4@10 core:4@1", "--partition", "--imbalance", 0.03, "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
-    assert (record["problem"], record["balance"]) == ("partition", "met")
-    assert record["imbalance"] <= 0.03 + 1e-12  # 103 tasks of 100 is what the bound allows
 
 
 def test_counts_per_node_and_level(hopbytes):

@@ -13,7 +13,7 @@ from helpers.paths import PROGRAM, hwloc_sample
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.show.catalogue import catalogue, describe
+from hopbytes.show.catalogue import catalogue
 
 NODE = hwloc_sample("v2_smt_gpus.xml")
 ON = ("--on", "node:2@10 core:8@1", "--hosts", "left,right")
@@ -30,20 +30,6 @@ def test_names_are_those_of_the_registry(hopbytes, kind, registry):
     assert all(row["summary"] for row in rows)
 
 
-def test_text_has_one_unindented_line_per_name(hopbytes):
-    lines = hopbytes("show", "machines").stdout.splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(machines)
-
-
-def test_unknown_kind_is_one_line_with_the_nearest_name(hopbytes):
-    done = hopbytes("show", "machnes")
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("hopbytes: ")
-    assert "'machines'" in done.stderr
-
-
 @pytest.mark.parametrize("kind", ["mappers", "refiners"])
 def test_many_options_are_shown_in_groups(kind):
     """Every option of such an algorithm is in exactly one group."""
@@ -51,13 +37,6 @@ def test_many_options_are_shown_in_groups(kind):
         grouped = [name for names in row.get("option_groups", {}).values() for name in names]
         if grouped or len(row["options"]) > MOST_UNGROUPED:
             assert sorted(grouped) == sorted(row["options"]), row["name"]
-
-
-def test_groups_of_options_are_printed():
-    (row,) = [row for row in catalogue("mappers") if row["name"] == "multisection"]
-    text = " ".join(describe([row], columns=100).split())
-    assert "options for coarsening: contraction_limit=1500, shared_hierarchies=8" in text
-    assert "options: " not in text
 
 
 def test_show_tells_of_the_network(hopbytes):
@@ -108,16 +87,6 @@ def test_shares_of_several_paths(hopbytes):
     assert done.stdout.count("1/2 of the flow") == 4
     done = hopbytes("show", "mesh:2x2x2:route=spread", "--route", "0", "7")
     assert done.stdout.count("  33.333 % of the flow") == 6
-
-
-def test_eval_of_links_needs_links(hopbytes, tmp_path):
-    """Without links the metrics of links are not there; asking to lower them says what would work."""
-    (tmp_path / "p").write_text("0 1 5\n1 2 7\n")
-    (tmp_path / "m").write_text("0\n1\n2\n")
-    done = hopbytes("eval", str(tmp_path / "p"), str(tmp_path / "m"), "--on", "mesh:3", "--json",
-                    "--input-format", "edges")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["hop_bytes"] == 12
 
 
 def test_a_picture_needs_no_other_package(tmp_path):
@@ -218,20 +187,6 @@ def test_faults_are_one_line(hopbytes, tmp_path, mapping_files, command, said):
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "x.svg").exists()
-
-
-def test_a_folder_without_permission(hopbytes, tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    (tmp_path / "closed").mkdir(mode=0o500)
-    done = hopbytes("show", "node:2", "-o", "closed/x.svg")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "no permission" in done.stderr
-
-
-def test_options_that_do_not_belong_together(hopbytes):
-    for more in (("--json", "-o", "x.svg"), ("--on", "core:2")):
-        assert hopbytes("show", "node:2", *more).returncode == 2
 
 
 def test_probe_writes_a_file_that_on_takes(hopbytes, tmp_path):

@@ -290,13 +290,6 @@ def test_content_tells_the_format(tmp_path, monkeypatch, content, format):
     assert read("-", holds="pattern").meta["format"] == format
 
 
-def test_archives_are_told_apart(tmp_path):
-    graph = CommGraph.from_edges([0], [1], [3])
-    for name in ("npz", "pattern"):
-        write(graph, tmp_path / name, format=name)
-        assert same(read(tmp_path / name), graph)
-
-
 def test_unknown_names_get_the_nearest(tmp_path):
     (tmp_path / "a").write_text("prose, not numbers\n")
     with pytest.raises(UnsupportedError, match=mentions("'metis'")):

@@ -1,6 +1,5 @@
 """What mappers and refiners that look at routes promise, on networks of every kind."""
 
-import time
 
 import numpy as np
 import pytest
@@ -116,14 +115,6 @@ def test_annealing_goes_on_while_there_is_work_and_repeats_itself(goal):
     assert ways[0] <= ways[1]
     unlimited = longer.refine(problem.graph, problem.where, pe, bounds, Effort(seed=2))
     assert unlimited.tobytes() == once.tobytes()
-
-
-def test_annealing_ends_with_the_deadline():
-    problem, pe, bounds = random_problem("torus:4x4@3 / core:2@1", 3, 1)
-    effort = Effort(seed=2, deadline=time.monotonic() + 0.5)
-    build(refiners, "routed:effort=1,anneal=true").refine(problem.graph, problem.where, pe, bounds, effort)
-    assert effort.out_of_time
-    assert effort.work["anneal_rounds"] >= 1
 
 
 @pytest.mark.parametrize(

@@ -55,19 +55,6 @@ def test_exact_caps_on_larger_graphs(shape, blocks):
     assert cut == cut_of(csr, child)
 
 
-def test_little_room_costs_little():
-    # 16 blocks of 256 cells with room for one more each. Squares cut 384 edges; six seeds cut 428 to 452,
-    # and 461 to 496 when blocks of equal size are not what the search starts from (measured).
-    caps = [257] * 16
-    cuts = []
-    for seed in range(3):
-        child, cut = cut_once(grid_csr(64), caps, PartitionSettings(initial_partitions=2), seed=seed)
-        assert max(sums(child, None, 16)) <= 257
-        assert cut == cut_of(grid_csr(64), child)
-        cuts.append(cut)
-    assert sum(cuts) / 3 < 455
-
-
 @pytest.mark.parametrize("heaviest", [3, 20, 2**40])
 def test_little_room_and_loads_that_differ(heaviest):
     csr, rng = grid_csr(40), np.random.default_rng(heaviest)
@@ -104,19 +91,6 @@ def in_groups(csr, group, blocks, seeds, effort=THOROUGH, threads=1):
         SearchProblem(csr), VertexGroups(group.astype(np.int32), start, caps, np.array(seeds, np.uint64)),
         effort, control=RunControl(threads=threads),
     )
-
-
-def test_threads_do_not_matter():
-    rng = np.random.default_rng(5)
-    csr = random_csr(rng, 400)
-    for groups in (1, 3, 20):
-        group = rng.integers(0, groups, 400)
-        blocks = rng.integers(1, 6, groups)
-        one = in_groups(csr, group, blocks, range(groups))
-        for threads in (2, 3, 7, 64):
-            other = in_groups(csr, group, blocks, range(groups), threads=threads)
-            assert np.array_equal(one[0], other[0])
-            assert np.array_equal(one[1], other[1])
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -168,35 +142,6 @@ def test_empty_groups_and_more_blocks_than_vertices():
     )
     assert len(child) == 0
     assert cut.tolist() == [0]
-
-
-def shared_runs(csr, ways, threads=1):
-    """Six runs and their recombinations into 4 blocks with little room; the arcs that were looked at, too."""
-    n = len(csr.indptr) - 1
-    spent = []
-    effort = PartitionSettings(
-        repetitions=6, recombinations=5, initial_partitions=1, coarse_recombinations=0,
-        shared_hierarchies=ways,
-    )
-    cap = n // 4 + n // 100
-    child, cut = cut_once(
-        csr, [cap] * 4, effort, threads=threads, spend=lambda arcs, whole: spent.append(arcs)
-    )
-    assert max(sums(child, None, 4)) <= cap
-    assert cut == cut_of(csr, child)
-    return child.tolist(), cut, sum(spent)
-
-
-def test_runs_share_the_way_on_large_graphs():
-    csr = grid_csr(112)  # 12544 vertices, three times 4000: one run alone, three and two on ways they share
-    child, cut, spent = shared_runs(csr, ways=2)
-    assert shared_runs(csr, ways=2, threads=3) == (child, cut, spent)
-    alone, alone_cut, alone_spent = shared_runs(csr, ways=0)
-    assert shared_runs(csr, ways=6) == (alone, alone_cut, alone_spent)  # as many ways as runs
-    assert spent < 0.8 * alone_spent
-    assert cut < 1.1 * alone_cut
-    small = grid_csr(80)  # below twice 4000
-    assert shared_runs(small, ways=2) == shared_runs(small, ways=0)
 
 
 def test_candidates_never_lose():
@@ -270,17 +215,3 @@ def test_sparse_components_shrink_and_hubs_stay_cheap():
     child, cut = cut_once(graph, [n // 1000 + 1] * 1000, PartitionSettings(initial_partitions=1))
     assert max(np.bincount(child)) <= n // 1000 + 1
     assert cut == 2 * (n - np.bincount(child)[child[0]])  # each edge came in both directions
-
-
-def test_a_core_gets_a_block_of_its_own():
-    """Coarsening mixes a dense core with the leaves around it, which cost less apart."""
-    rng = np.random.default_rng(4)
-    core, n = 300, 1_200
-    inside = rng.integers(0, core, (9_000, 2))
-    leaves = np.stack([np.repeat(np.arange(core, n), 2), rng.zipf(1.6, 2 * (n - core)) % core], axis=1)
-    number = rng.permutation(n)
-    csr = edges(n, number[np.concatenate([inside, leaves])].tolist(), np.ones(9_000 + len(leaves), np.int64))
-    for seed in range(3):
-        child, cut = cut_once(csr, [310] * 4, seed=seed)
-        assert cut <= len(leaves)
-        assert max(sums(child, None, 4)) <= 310

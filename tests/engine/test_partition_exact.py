@@ -105,16 +105,6 @@ def test_single_vertices_are_dealt_out_without_a_search():
     assert cut[0] == 4 * 4 + 5 * 3
 
 
-def test_more_effort_cuts_less():
-    graph = grid(10, 10, 10)
-    more = {"initial_partitions": 8}
-    cuts = [
-        np.mean([int(cut_up(graph, [200] * 5, seed=seed, **how)[1][0]) for seed in range(10)])
-        for how in ({"initial_partitions": 1}, more, more | {"repetitions": 4, "recombinations": 2})
-    ]
-    assert cuts[0] > cuts[1] > cuts[2]
-
-
 def test_many_groups_at_once_are_what_each_is_alone():
     group = np.repeat(np.arange(6, dtype=np.int32), 150)
     graph = grid(30, 30)

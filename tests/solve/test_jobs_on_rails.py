@@ -221,17 +221,6 @@ def test_which_mapping_with_less_load_is_worth_its_cost(first, others, usual, nu
         assert f"carries {others[number][1] / first[1]:.2f} of" in why[0]
 
 
-def test_places_of_a_replica_are_numbered_as_the_text_says():
-    where = hb.allocate("node:3 gpu:[3,2,3]")
-    assert rails._in_turns(where.node_of_pe).tolist() == [0, 1, 2, 4, 3, 5, 6, 7]
-    assert rails._by_domain(where, np.arange(8), 2).tolist() == [0, 1, 3, 4, 5, 6, 2, 7]
-    assert rails._by_domain(where, np.array([1, 2, 4, 6]), 2).tolist() == [1, 2, 4, 6]
-    straight = hb.allocate("node:3 gpu:2")
-    shapes = [shape.tolist() for shape in rails._shapes(straight, np.arange(6), (2, 3))]
-    assert shapes == [[0, 1, 2, 3, 4, 5], [0, 1, 3, 2, 4, 5], [0, 2, 4, 1, 3, 5], [0, 3, 4, 1, 2, 5]]
-    assert len(list(rails._shapes(straight, np.arange(6), (1, 6)))) == 2
-
-
 def test_hosts_are_exchanged_whole():
     """Rings over hosts 0, 2 and 1, 3 cross the spines until the hosts of a ring share a pod."""
     where = hb.allocate("rails:4x2:pod=2:spines=1")
@@ -248,10 +237,3 @@ def test_only_training_jobs_have_the_rule():
     where = hb.allocate("rails:2x2")
     assert RailRule.of(hb.read("alltoall:4"), where) is None
     assert not RailRule.of(hb.read("ml:tp=1,pp=1,dp=4,layers=2"), where).whole
-
-
-@pytest.mark.parametrize(("grid", "machine", "hosts"), DIVISIBLE[:4])
-def test_a_limited_search_does_not_take_tensor_groups_apart(grid, machine, hosts):
-    graph, where = sides(machine, hosts, grid, LARGE)
-    mapping = hb.map_tasks(graph, where, limits=hb.Limits(work=1_000))
-    assert RailRule.of(graph, where).misplaced(mapping.pe) == (0, 0)

@@ -208,22 +208,6 @@ def test_only_forced_moves_exceed_the_bound(grid):
     remapper.verify()
 
 
-def test_a_restored_pe_is_used_again(grid):
-    graph, where, mapping = grid
-    remapper = hb.Remapper(graph, where, mapping)
-    remapper.apply(lost=[5, 6])
-    remapper.apply(restored=[5])  # the bound falls, so tasks have to go there
-    assert remapper.pe_loads[5] > 0
-    assert remapper.pe_loads[6] == 0
-    assert np.all(remapper.pe_loads <= remapper.bounds)
-
-
-def test_a_high_price_keeps_tasks_where_they_are(grid):
-    graph, where, mapping = grid
-    remapper = hb.Remapper(graph, where, mapping, migration_price=10**9)
-    assert sum(remapper.apply(**changes).migrations for changes in random_batches(graph, 5)) == 0
-
-
 def test_every_answer_is_the_same_again_for_any_threads(grid):
     graph, where, mapping = grid
     answers = []
@@ -451,27 +435,6 @@ def test_a_wrong_number_is_found(grid):
     remapper._rows.weight[0] += 1  # of one direction only
     with pytest.raises(hb.HopbytesError, match="an edge"):
         remapper.verify()
-
-
-def test_larger_repairs_begin_when_batches_have_saved_what_the_latest_one_took():
-    """No task may move, so only those that arrive count as moved, and sums can be followed from outside."""
-    ring = hb.CommGraph.from_edges(range(8), [*range(1, 8), 0], [5] * 8)
-    remapper = hb.Remapper(ring, "node:4@10 core:8@1", range(0, 32, 4), most_moves=0, saved_per_change=900)
-    (savings,) = savings_at_first(900, 8 + 16, one_per_pe=True).values()
-    assert (savings.per_change, savings.saved) == (720, 2400)
-    saved, rate, found = savings.saved, savings.rate, []
-    for step in range(12):
-        edges = [(task, (task + 2) % 8, 9) for task in range(4)]
-        report = remapper.apply(edges=edges, arrived=[8 + step])
-        saved += 720 * (4 + 1 + 1)  # four pairs, a new task, and its place
-        size = 9 + step + 2 * 12
-        due = rate * size <= saved
-        assert (report.repair_work > 0) == due
-        if due:
-            rate = report.repair_work / size
-            saved = min(max(saved - report.repair_work, 0), report.repair_work)
-        found.append(due)
-    assert set(found) == {True, False}
 
 
 def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():

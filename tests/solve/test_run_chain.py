@@ -13,12 +13,6 @@ from hopbytes.errors import UnsupportedError
 WHERE = hb.allocate("node:4@10 core:4@1")
 
 
-def test_work_is_the_same_for_any_number_of_threads_and_is_counted():
-    work = [hb.map_tasks(grid(40), WHERE, "strong", threads=t).info["work"] for t in (1, 2, 3)]
-    assert work[0] == work[1] == work[2]
-    assert work[0]["arcs"] > 4 * 40 * 39  # more than one look at each arc
-
-
 def test_a_limit_begins_nothing_more_but_completes_a_placement():
     free = hb.map_tasks(grid(40), WHERE, "strong").info
     none = hb.map_tasks(grid(40), WHERE, "strong", limits=hb.Limits(work=0)).info

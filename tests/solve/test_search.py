@@ -28,30 +28,6 @@ def test_presets_are_ordered_on_random_graphs(step):
     assert not found, (number, said, costs)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", range(4))
-def test_presets_are_ordered_on_larger_random_graphs(step):
-    number = FIRST + step
-    said, graph, where, options = drawn(number, (300, 1500))
-    found, costs = complaints(graph, where, options, number, False)
-    assert not found, (number, said, costs)
-
-
-def test_a_wrong_order_is_seen(monkeypatch):
-    """Costs turned round: every preset is worse than the weaker one, and `best` is worst."""
-    _, graph, where, options = drawn(4, (64, 100))
-    real = hb.map_tasks
-    penalty = dict(zip((*PRESETS, "best"), range(4), strict=True))
-
-    def turned(graph, where, preset, **given):
-        mapping = real(graph, where, preset, **given)
-        return hb.Mapping(mapping.pe, where, {**mapping.info, "comm_cost": penalty[preset]})
-
-    monkeypatch.setattr(hb, "map_tasks", turned)
-    found, _ = complaints(graph, where, options, 4, False)
-    assert {each.split(" ")[0] for each in found} == {"eco", "strong", "best"}
-
-
 def ring(n):
     return hb.CommGraph.from_edges(np.arange(n), (np.arange(n) + 1) % n)
 

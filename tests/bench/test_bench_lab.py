@@ -11,18 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hopbytes as hb
 from bench import ROOT, child
 from bench.lab import hosts as laboratory
 from bench.lab.fabric import FABRICS, fabric
-from bench.lab.measure import mappings
 from bench.lab.table import (
     accuracy,
     compared,
-    regressions,
     results,
-    trust,
-    wrong_sign,
 )
 from bench.pages import kept
 from hopbytes.simulation.links import node_links
@@ -64,46 +59,6 @@ def test_tables_of_vertices_lead_along_the_routes_even_if_they_depend_on_the_sou
         assert taken == list(route)
 
 
-def test_a_machine_with_several_paths_is_refused():
-    with pytest.raises(SystemExit, match="several paths"):
-        fabric("fattree:2x2:up=1x2:route=spread:bw=2400000:lat=1e-5")
-
-
-def row(order, repetition, seconds, flows, trace, volume=10):
-    return {
-        "fabric": "f", "mpi": "m", "program": "p", "order": order, "repetition": repetition, "load": 1.0,
-        "seconds": seconds, "J": volume, "bytes_between_hosts": volume, "link_bytes": {},
-        "predicted": {"bound": flows, "flows": flows, "replay": "no program", "trace": trace},
-    }  # fmt: skip
-
-
-ROWS = [
-    *(row("launcher,strong", number, 2.0 + number / 10, 2.0, 2.0) for number in range(4)),
-    *(row("eco", number, 2.4 + number / 10, 1.6, 2.5, 8) for number in range(4)),  # like a wavefront
-    *(row("auto", number, 1.0 + number / 20, 1.0, 1.0, 5) for number in range(4)),
-    *(row("random", number, 4.0, 4.0, 4.0, 20) for number in range(4)),
-]
-
-
-def test_ratios_are_taken_within_a_repetition():
-    found = {result.order: result for result in results(ROWS)}
-    assert found["auto"].ratio == pytest.approx(0.5)
-    assert found["eco"].ratios == pytest.approx([2.4 / 2.0, 2.5 / 2.1, 2.6 / 2.2, 2.7 / 2.3])
-    assert found["eco"].predicted_ratio == {"J": 0.8, "bytes": 0.8, "bound": 0.8, "flows": 0.8, "trace": 1.25}
-    assert found["auto"].spread == pytest.approx(0.075 / 1.075)
-
-
-def test_regressions_and_wrong_signs():
-    found = results(ROWS)
-    eco = next(result for result in found if result.order == "eco")
-    assert (wrong_sign(eco, "flows"), wrong_sign(eco, "trace")) == (True, False)
-    assert [line.split(":")[0] for line in regressions(found)] == ["f m p, eco"]
-    lines = {line.split(" | ")[0]: line for line in trust(found)}
-    assert lines["| flows"].split(" | ")[4] == "1"
-    assert lines["| trace"].split(" | ")[1::3] == ["3", "0"]
-    assert "| replay" not in lines
-
-
 def test_verdicts_speak_of_the_rows_that_are_kept():
     """The table from which a verdict takes how often it was right is that of the measured rows."""
     others = compared(results(kept.rows("seconds")))
@@ -111,28 +66,6 @@ def test_verdicts_speak_of_the_rows_that_are_kept():
         found = accuracy(others, name)
         rounded = (found.cases, round(found.median_error, 2), round(found.nine_in_ten, 2), found.wrong)
         assert tuple(MEASURED[grade]) == rounded
-
-
-@pytest.mark.parametrize(("edges", "said"), [
-    ([(0, 1), (2, 3)], "keep"),  # the launcher's own order is the best one
-    ([(0, 2), (1, 3)], "change"),
-])  # fmt: skip
-def test_the_recommended_order_is_that_of_the_verdict(edges, said):
-    sources, targets = zip(*(edges + [(b, a) for a, b in edges]), strict=True)
-    graph = hb.CommGraph.from_edges(sources, targets, [10**6] * 4)
-    where = hb.allocate("node:2@10:bw=2400000:lat=1e-4 core:2@1:bw=1e9:lat=1e-5")
-    found, decision = mappings(graph, where, ["launcher", "recommended"])
-    assert decision == said
-    assert list(found) == (["launcher,recommended"] if said == "keep" else ["launcher", "recommended"])
-    assert next(iter(found.values())).pe.tolist() == [0, 1, 2, 3]
-
-
-def test_without_tools_it_says_so_in_one_line(tmp_path):
-    done = subprocess.run(
-        [*LAB, "--check"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)}
-    )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "iproute2" in done.stderr
 
 
 def possible(*programs):

@@ -72,14 +72,12 @@ def test_an_option_means_the_same_in_every_verb():
 
 @pytest.mark.parametrize("word", FORMER)
 def test_words_that_people_try_are_told_the_verb(hopbytes, word):
-    done = hopbytes(word, "x")
-    assert done.returncode == 2
+    done = hopbytes(word, "x", code=2)
     assert FORMER[word] in done.stderr
 
 
 def test_alone_it_says_where_to_start_and_lists_the_verbs_in_order(hopbytes):
-    done = hopbytes()
-    assert done.returncode == 0
+    done = hopbytes(code=0)
     for _, command in START:
         assert command in done.stdout
     lines = done.stdout.split("Verbs:")[1].splitlines()

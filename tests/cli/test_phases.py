@@ -58,8 +58,7 @@ def test_a_file_keeps_its_phases(phases, hopbytes):
 )
 def test_wrong_phases_are_one_line_and_nothing_is_written(phases, hopbytes, tmp_path, words, why):
     before = sorted(tmp_path.iterdir())
-    done = hopbytes("map", *words, *MACHINE, "-o", "m.json")
-    assert done.returncode == 1
+    done = hopbytes("map", *words, *MACHINE, "-o", "m.json", code=1)
     assert why in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before

@@ -184,8 +184,7 @@ def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_pat
         run.process.communicate(timeout=PATIENCE)
         run.until(b"stopped early: this is the best mapping found until then")
     assert run.process.returncode == 0
-    judged = hopbytes("eval", grid, tmp_path / "out.txt", *where, "--json")
-    assert judged.returncode == 0, judged.stderr
+    hopbytes("eval", grid, tmp_path / "out.txt", *where, "--json", code=0)
 
 
 def test_no_progress_bar_without_a_terminal(hopbytes, tmp_path):

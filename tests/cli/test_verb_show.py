@@ -40,8 +40,7 @@ def test_many_options_are_shown_in_groups(kind):
 
 
 def test_show_tells_of_the_network(hopbytes):
-    done = hopbytes("show", "torus:4x4:bw=5x6@10 / core:2")
-    assert done.returncode == 0
+    done = hopbytes("show", "torus:4x4:bw=5x6@10 / core:2", code=0)
     assert "network    16 endpoints, 16 switches, 64 links" in done.stdout
     assert "hops       2.13 on average, at most 4" in done.stdout
     facts = json.loads(hopbytes("show", "torus:4x4:bw=5x6@10 / core:2", "--json").stdout)
@@ -201,7 +200,6 @@ def test_probe_writes_a_file_that_on_takes(hopbytes, tmp_path):
 
 def test_probe_without_answers_leaves_nothing(hopbytes, tmp_path):
     target = tmp_path / "job.machine.json"
-    done = hopbytes("probe", "-o", target, "--", "true")
-    assert done.returncode == 1
+    done = hopbytes("probe", "-o", target, "--", "true", code=1)
     assert_refused(done, "probe", "node")
     assert not target.exists()

@@ -1,6 +1,5 @@
 """What mappers and refiners that look at routes promise, on networks of every kind."""
 
-
 import numpy as np
 import pytest
 

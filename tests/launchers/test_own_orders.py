@@ -3,7 +3,6 @@
 These are the facts behind the baselines: nobody need believe a manual page.
 """
 
-
 import pytest
 from several_hosts import name_space
 from slurm_nodes import needs_slurm

@@ -66,6 +66,5 @@ def test_weight_time_goes_with_the_communication_cost():
 
 
 def test_the_command_line_says_what_was_chosen(hopbytes):
-    done = hopbytes("map", "stencil:8x8", "--on", "torus:4x4 / core:4", "--objective", "auto")
-    assert done.returncode == 0
+    done = hopbytes("map", "stencil:8x8", "--on", "torus:4x4 / core:4", "--objective", "auto", code=0)
     assert "objective max_congestion was chosen: in simulations" in done.stderr

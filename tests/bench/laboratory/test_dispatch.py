@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes_laboratory.partitioners import dispatch as partition
 from hopbytes_laboratory.partitioners.dispatch import (
     gather,
     kaminpar_available,
@@ -154,12 +150,6 @@ def test_problems_it_must_not_see_are_refused(pool, n, loads, caps, why):
         submit(graph, loads, caps, [(1, "eco")], pool)
 
 
-@needs_kaminpar
-def test_unknown_preset_is_named_with_the_nearest(pool):
-    with pytest.raises(UnsupportedError, match=mentions("'strong'")):
-        submit(torus(10), None, int64(60, 60), [(1, "storng")], pool)
-
-
 def test_hidden_kaminpar(monkeypatch):
     monkeypatch.setenv("HOPBYTES_WITHOUT_KAMINPAR", "1")
     assert not kaminpar_available()
@@ -169,27 +159,12 @@ def test_hidden_kaminpar(monkeypatch):
 
 
 @needs_kaminpar
-def test_deadline_gives_none(pool):
-    ticket = submit(torus(400), None, int64(*[42_000] * 4), [(1, "strong")] * 3, pool)
-    assert gather([ticket], time.monotonic()) == [[None, None, None]]
-    assert ticket.failures == ["no time left"] * 3
-
-
-@needs_kaminpar
 def test_a_broken_bound_is_a_failed_try(here):
     # KaMinPar keeps the bound it is given; a tighter one afterwards stands for one it ignored.
     ticket = submit(torus(20), None, int64(220, 220), [(1, "eco")], here)
     ticket.max_weights[:] = 199
     assert gather([ticket]) == [[None]]
     assert "more than 199" in ticket.failures[0]
-
-
-def test_arcs_of_weight_zero_are_left_out():
-    graph = CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 0, 7, 0]).symmetric()
-    kept = partition._without_zero_arcs(graph)
-    assert kept.indptr.tolist() == [0, 1, 2, 3, 4]
-    assert kept.targets.tolist() == [1, 0, 3, 2]
-    assert kept.weights.tolist() == [5, 5, 7, 7]
 
 
 @given(

@@ -8,20 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.engine.partition import partition_many
 from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
-from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available
-from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
+from hopbytes_laboratory.partitioners.pool import WorkerPool
 from reference import graph_reference as reference_graph
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
@@ -85,30 +83,6 @@ def test_exact_counts_are_never_asked_for(monkeypatch):
     )
     assert set(np.bincount(mapping.pe)) <= {208, 209}
     assert mapping.info["work"]["kaminpar_used"] == 0
-
-
-@pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
-def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
-    monkeypatch.setattr(group_partitions, "available", lambda name: True)
-    monkeypatch.setattr("hopbytes_laboratory.partitioners.dispatch.available", lambda name: True)
-    monkeypatch.setattr(Job, "run_here", lambda job: job.fail("out of luck"))
-    monkeypatch.setenv("HOPBYTES_WORKERS", "0")
-    mapping = hb.map_tasks(grid(50), WHERE, mapper, seed=5, threads=1, partition=True)
-    alone = hb.map_tasks(grid(50), WHERE, Multisection(), seed=5, threads=1, partition=True)
-    assert mapping.pe.tobytes() == alone.pe.tobytes()
-    assert mapping.info["work"] == {
-        **alone.info["work"], "kaminpar_used": 0, "kaminpar_failed": 5,
-        **{name: mapping.info["work"][name] for name in ("arcs", "span")},
-    }  # fmt: skip
-    assert mapping.info["work"]["arcs"] > alone.info["work"]["arcs"]  # what was asked for is work
-
-
-def test_unknown_preset_is_refused_when_the_mapper_is_made():
-    with pytest.raises(UnsupportedError, match=mentions("'strong'")):
-        hb.map_tasks(grid(5), WHERE, "multisection:kaminpar_partitions=1,kaminpar_preset=storng")
-
-
-# -------------------------------------------------------------- candidates
 
 
 # ----------------------------------------------------------------- kernels

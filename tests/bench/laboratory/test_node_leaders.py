@@ -1,6 +1,5 @@
 """PTRAM by several leaders: the placement of the serial mapper, each leader with its own routes only."""
 
-
 import numpy as np
 import pytest
 

@@ -62,15 +62,6 @@ def work(pool, *jobs):
     pool.wait(jobs)
 
 
-def test_answers_arrive_in_the_jobs_they_belong_to(make_job):
-    jobs = [make_job(side, seed=seed) for side in (8, 20, 33) for seed in (1, 2)]
-    with WorkerPool(2, start_work=0) as pool:
-        pool.submit(jobs)
-        assert len(pool.process_ids()) == 2
-        pool.wait(jobs)
-    assert [len(job.answer) // 4 for job in jobs] == [64, 64, 400, 400, 1089, 1089]
-
-
 @pytest.mark.parametrize(("most", "options"), [(None, {}), ("0", {"start_work": 0})])
 def test_little_work_or_the_environment_starts_no_process(make_job, monkeypatch, most, options):
     if most is not None:

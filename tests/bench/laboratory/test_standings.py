@@ -1,9 +1,6 @@
 """Comparing benchmark rows: means worked out by hand, gaps never averaged over, bad files refused."""
 
-import bz2
-import gzip
 import json
-import lzma
 
 import pytest
 
@@ -68,20 +65,6 @@ def test_a_baseline_whose_runs_all_failed_is_refused_with_the_first_error():
     with pytest.raises(UnsupportedError, match=mentions("'theirs'", "ModuleNotFoundError: no rival")):
         compare(rows, "theirs")
     assert standing(compare([*rows, row("theirs", 2, "b")], "theirs"), "theirs:eco").failures == 1
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
-def test_compressed_files_are_read(tmp_path, suffix):
-    """Results that are worth keeping are stored compressed."""
-    rows = [row("ours", 1), row("theirs", 2)]
-    opener = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}[suffix]
-    path = tmp_path / f"rows.jsonl{suffix}"
-    with opener(path, "wt") as file:
-        file.write("".join(json.dumps(each) + "\n" for each in rows))
-    assert read_results(path) == rows
-    path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(FormatError, match=mentions(path.name)):
-        read_results(path)
 
 
 @pytest.mark.parametrize(

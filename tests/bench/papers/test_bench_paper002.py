@@ -16,25 +16,6 @@ def test_cases_are_as_many_as_promised_and_distinct():
     assert sum(case.kind == "fitting" for case in cases) == 14
 
 
-def record(case, algorithm, cost, seconds=1.0, kind="synthetic"):
-    return {
-        "kind": kind, "pattern": case, "machine": "m", "algorithm": algorithm, "comm_cost": cost,
-        "seconds": seconds,
-    }  # fmt: skip
-
-
-def test_table_counts_strictly_ahead_and_lists_ties():
-    records = [record("a", "treematch", 10), record("a", "mpipp.1", 15, 3.0)]
-    records += [record("b", "treematch", 10), record("b", "mpipp.1", 10, 5.0)]
-    records += [record("c", "treematch", 10), record("c", "mpipp.1", 5, 4.0)]
-    records += [record("d", "treematch", 10), record("d", "mpipp.1", 12, 4.0)]
-    lines = paper002.table(records)
-    row = next(line for line in lines.splitlines() if line.startswith("mpipp.1"))
-    assert row == "mpipp.1 | 50.0 | 25.0 | 25.0 | 1.100 | 1.050 | 0.500 | 1.500 | 4.0"
-    assert "equal to mpipp.1: b on m" in lines
-    assert "treematch | 25.0 | 25.0 | 50.0 |" in paper002.table(records, "mpipp.1")
-
-
 def test_round_robins():
     where = hb.allocate("synthetic:pack:2 core:2 pu:1(indexes=0,2,1,3)")
     graph = hb.read("alltoall:3")

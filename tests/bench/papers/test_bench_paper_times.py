@@ -1,7 +1,5 @@
 """Simulated times of two papers: tables of known rows, and one small case that is really simulated."""
 
-
-
 from bench.papers.paper_times_table import STEPS, per_graph, table_one
 
 METRICS = ("WH", "TH", "MC", "MMC")

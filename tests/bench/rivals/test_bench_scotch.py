@@ -19,13 +19,6 @@ def test_source_has_both_directions_with_their_sum():
     assert scotch_gmap.source_text(graph, divisor=8).splitlines()[3:] == ["1 1 1", "1 1 0", "1 1 3", "1 1 2"]
 
 
-def test_trees_get_what_each_level_adds():
-    where = hb.allocate("node:4@20 package:2@5 numa:3@5 core:2@1")
-    assert scotch_gmap.target_text(where) == "tleaf 3 4 15 6 4 2 1\n"
-    packed = scotch_gmap.target_text(where, np.array([0, 1, 5]))
-    assert packed == "sub\n3 0 1 5\ntleaf 3 4 15 6 4 2 1\n"
-
-
 @pytest.mark.parametrize("spec", ["node:4@20 package:2@5 core:3@2", "torus:4x3x2@1", "mesh:3x5@1"])
 def test_targets_are_read_back_as_the_same_machine(spec, tmp_path):
     where = hb.allocate(spec)
@@ -54,12 +47,6 @@ def test_better_balanced_before_lower_cost():
     worse = scotch_gmap.Answer(np.array([0, 2, 3]), "plain", 1, 0.0, 0.0)
     better = scotch_gmap.Answer(np.array([0, 1, 2]), "-b0", 1, 0.0, 0.0)
     assert scotch_gmap.better_balanced(graph, where, [crowded, worse, better]) is better
-
-
-def test_its_absence_is_said(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(scotch_gmap.AbsentError, match="apt install scotch"):
-        scotch_gmap.program()
 
 
 @SCOTCH
@@ -93,12 +80,6 @@ def test_volumes_beyond_32_bits_are_told_apart():
     where = hb.allocate("node:2@10 core:2@1")
     for answer in scotch_gmap.both_ways(graph, where):
         assert mpi_patterns.cost(graph, where, answer.pe) == 2 * 2**33 + 10 * 2 * 2**32
-
-
-def test_targets_of_distances_number_halves():
-    lines = scotch_gmap.table_text(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).splitlines()
-    # Places 0 and 1 are the first half (domain 2), place 2 the other (3).
-    assert lines == ["deco", "0", "3 5", "0 1 4", "1 1 5", "2 1 3", "1", "2 3"]
 
 
 @SCOTCH

@@ -1,17 +1,8 @@
-"""Presets beside simpler tools on many networks: the cases, one of them run, and who is behind whom."""
-
-from pathlib import Path
+"""Presets beside simpler tools on many networks: one of the cases."""
 
 import hopbytes as hb
-from bench.instances.network_case_list import Case, cases
+from bench.instances.network_case_list import Case
 from bench.studies import network_cases
-
-
-def test_there_are_enough_cases_and_each_is_named_once():
-    found = list(cases(Path("samples")))
-    assert len({case.key for case in found}) == len(found) >= 53
-    without = list(cases(None))
-    assert {case.key for case in without} == {case.key for case in found if not case.needs_samples}
 
 
 def test_rows_of_rivals_and_presets():

@@ -1,7 +1,5 @@
 """Hostfile and binding list for srun: they cost the same as the mapping."""
 
-
-
 from helpers.placements import place, write
 
 

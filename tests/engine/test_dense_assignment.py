@@ -188,12 +188,6 @@ def test_work_is_bounded():
         assert problem.cost(place) <= problem.cost(begin)
 
 
-def test_an_end_is_asked_for():
-    problem = DenseProblem.build(*matrices(9, 4, 9, symmetric=()))
-    with pytest.raises(ValueError, match="deadline"):
-        evolve(problem, np.arange(4, dtype=np.int32))
-
-
 def test_a_spread_of_zero_is_no_division_by_it():
     flow = np.zeros((6, 6), np.int64)
     place, _ = evolve(
@@ -226,20 +220,6 @@ def test_children_are_permutations_and_keep_what_parents_share(kind, n):
         assert sorted(child.tolist()) == list(range(n))
         assert np.array_equal(child[one == other], one[one == other])
         assert np.array_equal(crossed(kind, seed, one, one), one)
-
-
-def test_a_block_holds_tasks_or_places_that_are_alike():
-    group = np.arange(30) // 15
-    unlike = dense.differences(np.where(group[:, None] == group[None, :], 1, 9))
-    other = np.arange(30, dtype=np.int32)
-    one = np.concatenate([np.roll(other[:15], 4), np.roll(other[15:], 4)])
-    seen = set()
-    for seed in range(20):
-        child = dense.crossed_block(RandomNumbers(seed), unlike, unlike, one, other)
-        changed = set(group[child != other].tolist())
-        assert len(changed) == 1  # a third of all is less than a group
-        seen |= changed
-    assert seen == {0, 1}
 
 
 def empty(n, alike):

@@ -123,11 +123,3 @@ def test_under_distances_the_cost_falls_and_the_bound_is_kept(spec, threads):
     assert all(found.info["balance"] == "met" for found in annealed)
     costs = [sum(found.info["comm_cost"] for found in several) for several in (before, annealed)]
     assert costs[1] < costs[0]
-
-
-def test_where_distant_pes_carry_the_cost_nothing_is_annealed():
-    before, annealed = (
-        refined_under_distances(grid(60), "node:4@100 package:4@10 core:4@1", sweeps) for sweeps in (0, 100)
-    )
-    assert annealed.pe.tolist() == before.pe.tolist()
-    assert annealed.info["work"]["arcs"] == before.info["work"]["arcs"]

@@ -87,18 +87,6 @@ def test_grids_are_cut_straight(sides, sizes, most):
     assert np.mean(cuts) <= most * 1.3
 
 
-@pytest.mark.parametrize(
-    ("sides", "blocks", "best"),
-    # Squares, or bars of two cubes: blocks by the dozen, and hundreds of few vertices.
-    [((32, 32), 64, 448), ((16, 16, 8), 32, 1024), ((24, 24), 144, 528)],
-)
-def test_many_blocks_come_near_the_best_there_are(sides, blocks, best):
-    size = int(np.prod(sides)) // blocks
-    graph, wanted = grid(*sides), [size] * blocks
-    cut = min(int(cut_up(graph, wanted, seed=s, bisection_repetitions=3)[1][0]) for s in range(3))
-    assert best <= cut <= best * 1.1
-
-
 def test_single_vertices_are_dealt_out_without_a_search():
     part, cut = cut_up(grid(4, 5), [1] * 7 + [0] + [1] * 13)
     assert part.tolist() == [b for b in range(21) if b != 7]

@@ -1,8 +1,5 @@
 """map_tasks: which problem is solved, what each PE holds, and what is refused."""
 
-import json
-import time
-
 import numpy as np
 import pytest
 
@@ -35,15 +32,6 @@ def test_oversubscription_gives_floor_or_ceil_even_with_loads():
     mapping = map_tasks(chain_of(150, loads), hb.allocate(cluster(), oversubscribe=True), "random")
     assert set(mapping.tasks_per_pe().tolist()) == {2, 3}
     assert mapping.info["problem"] == "processes"
-
-
-def test_fewer_tasks_than_pes_spread_over_nodes_or_pack():
-    spread = map_tasks(chain_of(8), hb.allocate(cluster(4), spread=True), "identity")
-    assert np.bincount(spread.pe // 4).tolist() == [2, 2, 2, 2]
-    packed = map_tasks(chain_of(8), hb.allocate(cluster(4), pack=True), "identity")
-    assert packed.pe.tolist() == list(range(8))
-    counted = map_tasks(chain_of(8), hb.allocate(cluster(4), tasks_per_node=3), "identity")
-    assert np.bincount(counted.pe // 4).tolist() == [3, 3, 2]
 
 
 def test_loads_that_cannot_be_balanced_are_said_to_be_relaxed():
@@ -190,31 +178,6 @@ def test_refiners_run_after_the_mapper_in_order_and_are_repaired():
     assert set(careless.tasks_per_pe().tolist()) <= {9, 10}
 
 
-def test_refiners_are_told_the_relaxed_bound():
-    """They must not be asked to keep what the placement they start from does not keep."""
-    class Looks(Refiner):
-        def refine(self, graph, where, pe, bounds, effort):
-            seen.append(sorted(bounds.load.tolist()))
-            return pe
-
-    seen = []
-    two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
-    map_tasks(chain_of(4, [5, 5, 5, 2]), two, ["identity", Looks()], partition=True)
-    assert seen == [[9, 10]]
-
-
-def test_progress_and_an_interrupt_pass_through():
-    class Impatient(Mapper):
-        def map(self, graph, where, bounds, effort):
-            effort.progress("working", 1, 2)
-            raise KeyboardInterrupt
-
-    seen = []
-    with pytest.raises(KeyboardInterrupt):
-        map_tasks(chain_of(8), cluster(), Impatient(), progress=lambda *what: seen.append(what))
-    assert seen == [("working", 1, 2)]
-
-
 def test_searches_say_how_far_they_are_and_find_the_same():
     seen, steps = [], ["multisection:schedule=queue", "vcycle", "evolve:steps=2"]
     graph, where = hb.read("stencil:24x24"), cluster(4)
@@ -246,21 +209,6 @@ def test_who_asks_to_stop_gets_a_placement_and_how_to_repeat_it(mapper):
     assert not stopped.info["deterministic"]
     assert "moves" not in stopped.info["work"]  # the refiner never began
     assert np.bincount(stopped.pe).max() <= stopped.info["bound_kept"]
-
-
-def test_the_deadline_reaches_the_mapper_in_time_for_verification():
-    class Asks(Mapper):
-        def map(self, graph, where, bounds, effort):
-            deadlines.append(effort.deadline)
-            return np.arange(graph.n, dtype=np.int32)
-
-    deadlines = []
-    map_tasks(chain_of(64), cluster(), Asks())
-    latest = time.monotonic() + 60
-    map_tasks(chain_of(64), cluster(), Asks(), limits=hb.Limits(time=60))
-    assert deadlines[0] is None
-    assert time.monotonic() < deadlines[1] < latest + 60
-    assert deadlines[1] < time.monotonic() + 60
 
 
 @pytest.mark.parametrize(
@@ -311,11 +259,6 @@ def test_slots_cannot_be_chosen_when_all_are_needed(choice, oversubscribe):
     where = hb.allocate(cluster(), oversubscribe=oversubscribe, **choice)
     with pytest.raises(UnsupportedError, match=mentions("100", "64")):
         map_tasks(chain_of(100), where, "identity", partition=not oversubscribe)
-
-
-def test_info_is_plain_data():
-    info = map_tasks(chain_of(640, np.arange(640) % 3), cluster(), "random").info
-    assert json.loads(json.dumps(info)) == info
 
 
 def test_volumes_that_could_overflow_are_refused_with_a_factor():

@@ -14,7 +14,7 @@ from helpers.thorough import most
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
-from hopbytes.solve.remapper import HIGHER, RepairProblem, Savings, by_v_cycles, repaired, savings_at_first
+from hopbytes.solve.remapper import RepairProblem, Savings, by_v_cycles, savings_at_first
 
 MACHINES = ("node:2@10 core:3@1", "torus:3x2", "island:2@100 node:2@10 core:2@1", "torus:2x2 / core:2@1")
 
@@ -435,29 +435,6 @@ def test_a_wrong_number_is_found(grid):
     remapper._rows.weight[0] += 1  # of one direction only
     with pytest.raises(hb.HopbytesError, match="an edge"):
         remapper.verify()
-
-
-def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
-    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share that of a migration."""
-    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
-    here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
-    cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))
-    for allowed, keeps, prices, after in cases:
-        seen = []
-
-        def search(problem, price, keeps=keeps, seen=seen):
-            seen.append(price)
-            return here if len(seen) > keeps else there
-
-        problem = RepairProblem(
-            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, allowed, 0, True, 0, 1
-        )  # fmt: skip
-        savings = Savings(1, 1.0, batches=4)
-        best, _ = repaired(problem, savings, search)
-        assert (seen, savings.price) == (prices, after)
-        assert best.tolist() == here.tolist()  # two migrations cost 20, and J is the same
-    assert HIGHER == 3
-    assert [Savings(1, 1.0, batches=count).use for count in (0, 1, 9, 11)] == [1, 1, 9, 10]
 
 
 def test_a_repair_pays_the_price_for_tasks_that_were_somewhere():

@@ -11,7 +11,7 @@ from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slots
 from hopbytes.solve.problem import Constraints, Request
-from hopbytes.solve.slots import Task, slot_choices, window
+from hopbytes.solve.slots import Task, window
 
 MACHINES = (
     "node:6@10 package:2@3 core:6@1", "node:3@100 core:[5,9,2]@1", "torus:4x4x2@10:nodes=1 / core:3@1",
@@ -114,25 +114,6 @@ def test_fixed_places_leave_filled_and_spread_to_choose_from():
 
 
 @pytest.mark.parametrize(
-    ("n", "expected"),
-    [
-        (60, {"filled": {"tasks_per_node": 12}, "spread": {"tasks_per_node": 10}}),
-        (64, {}),
-        (7, {"filled": {"tasks_per_node": 7}}),
-        (72, {}),
-    ],
-)
-def test_equal_nodes(n, expected):
-    where = hb.allocate("node:6 core:12")
-    assert slot_choices(where, n, equal_nodes=True) == expected
-    either = {} if n == 72 else {"filled": {"pack": True}, "spread": {"spread": True}}
-    assert slot_choices(where, n, equal_nodes=False) == either
-    assert slot_choices(where, 0, equal_nodes=False) == {}
-    job = dataclasses.replace(where, tasks_of_nodes=np.full(6, 10))
-    assert (slot_choices(job, n, equal_nodes=False) == {}) == (n in (60, 72))
-
-
-@pytest.mark.parametrize(
     ("n", "use", "initial", "silent", "expected"),
     [
         (4, {}, None, True, [("filled", None), ("free", 4), ("free", 18), ("spread", None)]),
@@ -164,15 +145,6 @@ def test_every_policy_that_is_tried(n, use, initial, silent, expected):
         assert found[1][0] == "free"
         found = found[:1] if expected[0][1] is None else [(found[0][0], found[1][1])]
     assert [(name, None if pes is None else len(pes)) for name, pes in found] == expected
-
-
-def test_launchers_that_want_equal_nodes_get_them():
-    rng = np.random.default_rng(5)
-    where = hb.allocate("node:6@10 core:12@1")
-    for n in (60, 48, 20):
-        mapping = hb.map_tasks(random_graph(rng, n=n), hb.allocate(where, equal_nodes=True), "fast")
-        counts = np.bincount(where.node_of_pe[mapping.pe])
-        assert len(set(counts[counts > 0])) == 1
 
 
 def test_a_window_is_compact_and_large_enough():
@@ -220,15 +192,6 @@ def test_partitions_cost_no_more_than_blocks_of_consecutive_tasks(preset, closed
     graph = hb.CommGraph.from_edges(ends, (ends + 1) % 1600, n=1600)
     for seed in (1, 2):
         assert hb.map_tasks(graph, "core:1000", preset, partition=True, seed=seed).comm_cost == cut
-
-
-def test_blocks_of_consecutive_tasks_that_exceed_a_bound_do_not_count():
-    loads = np.ones(12, np.int64)
-    loads[:3] = 8
-    ends = np.arange(11)
-    graph = hb.CommGraph.from_edges(ends, ends + 1, n=12, loads=loads)
-    found = hb.map_tasks(graph, "core:3", partition=True, imbalance=0.1)
-    assert found.info["balance"] == "met"
 
 
 def closed(where, n, pes):

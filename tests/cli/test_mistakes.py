@@ -101,14 +101,7 @@ MISTAKES = [
     (2, "verify a.json"),
     (2, "verify --json -- mpirun"),
     (2, "run --pattern LJ mpirun -n 64 ./app", "put -- before the launcher: … -- mpirun -n 64 ./app"),
-    (1, "map LJ ON -o x --format ranckfile", "openmpi"),
     (2, "map LJ --machine 'node:8 core:8'", "--machine; did you mean --on?"),
-    (2, "map LJ --on node:6@10 package:2@3 core:6@1",
-     'quote the machine: --on "node:6@10 package:2@3 core:6@1"'),
-    (2, "map LJ 'node:6@10 package:2@3 core:6@1'",
-     'the machine is given by --on: --on "node:6@10 package:2@3 core:6@1"'),
-    (2, "map 'node:6@10 package:2@3 core:6@1' LJ",
-     'the machine is given by --on: --on "node:6@10 package:2@3 core:6@1"'),
     (1, "map tri.txt ON", "could be any of: dense, edges (name it with --input-format)"),
     (2, "map LJ ON --time-limit soon", "seconds such as 300, or 90s, 5m, 1h"),
     (1, "run --pattern LJ -- sbatch job.sh",
@@ -136,7 +129,6 @@ MISTAKES = [
     (2, "run --json -- mpirun ./a", "--json; 'hopbytes map … --json'"),
     (2, "map LJ ON --dry-run", "--dry-run; without -o no file is written"),
     (2, "map LJ ON -v", "-v; all messages are shown"),
-    (2, "eval LJ ON --verbose", "--verbose; all messages are shown"),
     (2, "verify m.json bin/mpiexec -np 2", "put -- before the launcher: … -- bin/mpiexec"),
     (1, "eval lj.json LJ", "lj.json: a stored mapping, expected a pattern: the order is PATTERN MAPPING"),
     (1, "eval lj.txt LJ ON", "lj.txt: a mapping (plain), expected a pattern: the order is"),
@@ -151,7 +143,6 @@ MISTAKES = [
     (1, "map LJ ON -o x --format megatron", "format, expected mesh"),
     (1, "map ml:layer=8 ON", "option 'layer=8' is unknown (did you mean layers=8?)"),
     (1, "record -o x.pattern -- qsub job.sh", "qsub submits a job and starts no ranks"),
-    (1, "run --pattern LJ -- true", "such as mpirun -n 16"),
 ]  # fmt: skip
 #: Name of what is understood: what was typed, texts on stderr.
 UNDERSTOOD = {

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.engine_cases import cost_of, csrs, distances, edges, random_csr, sums, swapped
+from helpers.engine_cases import cost_of, csrs, distances, random_csr, sums, swapped
 from hopbytes import _core
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.problem import Call, SearchProblem
@@ -124,21 +124,6 @@ def test_changes_from_weights_by_unit_are_the_true_ones(n, k, per_task, heaviest
             assert (moved + moved.T + 2 * weight * apart).min() >= 0
 
 
-def test_what_has_settled_is_not_searched_again():
-    rng = np.random.default_rng(3)
-    problem = SearchProblem(random_csr(rng, 96), distances=distances("tree", 96, rng)[1])
-    pe, room = rng.permutation(96).astype(np.int32), np.full(96, 96)
-    first = swap_refine(problem, pe, room, SwapSettings(0, 8))
-    assert first.settled
-    again = swap_refine(problem, first.pe, room, SwapSettings(0, 8), settled=first.pe)
-    assert again.evaluations == 0
-    assert np.array_equal(again.pe, first.pe)
-    moved = first.pe.copy()
-    moved[[0, 1]] = moved[[1, 0]]
-    some = swap_refine(problem, moved, room, SwapSettings(0, 8), settled=first.pe)
-    assert 0 < some.evaluations < swap_refine(problem, moved, room, SwapSettings(0, 8)).evaluations
-
-
 @pytest.mark.parametrize(
     "spec",
     ["torus:11", "mesh:9x2", "torus:4x3x5 / core:2", "torus:3x4x2x3:wrap=1x0x1x0 / core:2@4",
@@ -157,55 +142,3 @@ def test_distances_of_a_network_are_those_of_its_table(spec):
     ]
     assert np.array_equal(found[0].pe, found[1].pe)
     assert found[0].swaps == found[1].swaps > where.k
-
-
-def renumbered(spec, seed):
-    """Return distances of a torus with PEs numbered at random, and a function that gives rows of them."""
-    where = hb.allocate(spec)
-    near, k = kernel_distances(where), where.k
-    dimensions = int(near.table[0])
-    first = 6 + 65 + dimensions
-    table = near.table.copy()
-    places = table[first:].view(np.int32)[: k * dimensions].reshape(k, dimensions)
-    places[:] = places[np.random.default_rng(seed).permutation(k)]
-
-    def row(pe):
-        step = np.abs(places - places[pe])
-        return np.minimum(step, table[first - dimensions : first] - step).sum(axis=1)
-
-    return Distances(near.labels, near.bit_costs, table), row
-
-
-@pytest.mark.parametrize("spec", ["torus:10x8x7", "torus:20x16x15", "mesh:70x70"])
-def test_hardly_an_exchange_with_the_nearest_pes_around_a_partner_is_left(spec):
-    # On more than 4096 nodes regions around landmarks exclude most nodes, but no nearest one.
-    k, reach = hb.allocate(spec).k, 6
-    near, row = renumbered(spec, 1)
-    csr = edges(k, [(v, v + 1) for v in range(0, k - 1, 2)])
-    start = np.arange(k, dtype=np.int32)
-    pe = swap_refine(SearchProblem(csr, distances=near), start, np.full(k, k), SwapSettings(0, reach)).pe
-    task, left = np.argsort(pe), 0
-    some = range(0, k - k % 2, 7)
-    for u in some:
-        here, around = row(pe[u]), row(pe[u ^ 1])
-        others = task[np.argsort(around, kind="stable")[:reach]]
-        left += any(
-            around[pe[v]] + here[pe[v ^ 1]] < around[pe[u]] + row(pe[v])[pe[v ^ 1]]
-            for v in others if v not in (u, u ^ 1) and v ^ 1 < k
-        )
-    assert left <= len(some) // 50  # tasks that have come near a partner since
-    assert np.mean([row(pe[v])[pe[v ^ 1]] for v in some]) < 1.6
-
-
-@pytest.mark.parametrize("spec", ["torus:16x16x9", "torus:20x20x15", "dragonfly:9x8x8", "mesh:3x3"])
-def test_a_stop_ends_the_preparation(spec):
-    # Every distance that the preparation compares counts as a scanned edge.
-    where = hb.allocate(spec)
-    csr = edges(where.k, [(0, v) for v in range(1, where.k)])
-    for stopped, fewest, most in ((1, 0, where.k), (0, where.k, 2**62)):
-        change, after, scanned, _ = compiled(
-            csr, kernel_distances(where), range(where.k), np.full(where.k, 1), 0, 8, 2, 10, 10,
-            stopped=stopped,
-        )
-        assert fewest <= scanned <= most
-        assert not stopped or (change == 0 and np.array_equal(after, np.arange(where.k)))

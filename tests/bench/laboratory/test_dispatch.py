@@ -105,30 +105,6 @@ def test_answer_does_not_depend_on_workers(monkeypatch):
 
 @needs_kaminpar
 @pytest.mark.parametrize(
-    ("graph", "blocks"),
-    [
-        (random_graph(100, 0, 1), 4),
-        (random_graph(400, 150, 1), 7),
-        (random_graph(60, 2000, 1), 3),
-        (CommGraph.from_edges(np.zeros(199, int), np.arange(1, 200)).symmetric(), 5),
-        (random_graph(50, 0, 1), 1),
-    ],
-    ids=["only isolated", "disconnected", "dense", "star", "one block"],
-)
-def test_awkward_graphs(pool, graph, blocks):
-    n = len(graph.indptr) - 1
-    caps = np.full(blocks, -(-n // blocks) + 2)
-    answers = partition_with_backend(graph, None, caps, [(1, "eco"), (2, "strong"), (3, "fast")], pool)
-    assert any(answer is not None for answer in answers)
-    for answer in answers:
-        if answer is not None:
-            counts = np.bincount(answer, minlength=blocks)
-            assert (counts <= caps).all()
-            assert counts.min() >= 1
-
-
-@needs_kaminpar
-@pytest.mark.parametrize(
     ("n", "loads", "caps", "why"),
     [
         (0, None, [4, 4], "0 vertices"),

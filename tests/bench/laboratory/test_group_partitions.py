@@ -11,13 +11,9 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.engine.partition import partition_many
-from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
-from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available
 from hopbytes_laboratory.partitioners.pool import WorkerPool
 from reference import graph_reference as reference_graph
@@ -30,12 +26,6 @@ BOTH = (
     "multisection:kaminpar_partitions=2,kaminpar_inner_partitions=1,kaminpar_preset=eco,kaminpar_from=500"
 )
 ALONE = f"{BOTH},repetitions=0"
-
-
-def two_grids(side: int) -> tuple[Csr, np.ndarray]:
-    """Return one grid and a group per half, so that arcs between the groups have to be left out."""
-    csr = grid(side).symmetric()
-    return csr, (np.arange(side * side) % side >= side // 2).astype(np.int32)
 
 
 # ------------------------------------------------------------------ mapper
@@ -73,18 +63,6 @@ def test_hidden_kaminpar_leaves_the_built_in_partitioner(mapper, monkeypatch):
     assert mapping.info["work"] == {**alone.info["work"], "kaminpar_used": 0, "kaminpar_failed": 0}
 
 
-def test_exact_counts_are_never_asked_for(monkeypatch):
-    def refuse(*_):
-        raise AssertionError("called for an exact problem")
-
-    monkeypatch.setattr(group_partitions, "submit", refuse)
-    mapping = hb.map_tasks(
-        grid(50), hb.allocate(WHERE, oversubscribe=True), ALONE, seed=5, threads=1, partition=False
-    )
-    assert set(np.bincount(mapping.pe)) <= {208, 209}
-    assert mapping.info["work"]["kaminpar_used"] == 0
-
-
 # ----------------------------------------------------------------- kernels
 
 
@@ -114,24 +92,3 @@ def test_induced_graphs_are_those_of_the_twin(n, arcs, chosen, weighted):
         return count, [array.tolist() for array in out]
 
     assert run(_core) == run(reference_graph)
-
-
-def test_a_candidate_stands_when_there_are_no_runs():
-    """runs=0: groups with a candidate keep it, the others get a run of their own."""
-    csr, group = two_grids(20)
-    sizes = np.bincount(group)
-    caps, start = np.repeat(sizes // 2, 2).astype(np.int64), np.array([0, 2, 4], np.int64)
-    odd = (np.arange(400) % 2).astype(np.int32)  # a bad partition that any run would beat
-    given_rows = np.where(group == 0, odd, -1).astype(np.int32)[None]
-    seeds = np.array([1, 2], np.uint64)
-    cuts = {}
-    for runs in (0, 1):
-        child, cut = partition_many(
-            SearchProblem(csr), VertexGroups(group, start, caps, seeds), PartitionSettings(repetitions=runs),
-            candidates=given_rows,
-        )
-        assert np.bincount(2 * group + child).max() <= 100
-        cuts[runs] = cut.tolist()
-    assert cuts[0][0] == 180  # 20 rows of 10 alternating vertices: 9 edges each
-    assert cuts[1][0] <= 15
-    assert cuts[0][1] == cuts[1][1] <= 15

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions
 from helpers.paths import EXAMPLES
 from helpers.strategies import random_graph
 from helpers.together import together
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.algorithms.two_level.groups import nodes_of
-from hopbytes.errors import InfeasibleError
 from hopbytes_laboratory.ptram import Leaders, StrandedError, map_with_leaders
 from hopbytes_laboratory.ptram.search import OwnRoutes
 
@@ -70,45 +68,6 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
                 assert (report[0]["messages"], report[0]["bytes"]) == (0, 0)
             else:
                 assert min(each["messages"] for each in report) > 0
-
-
-@pytest.mark.parametrize("spec", [MACHINES[0], MACHINES[2], MACHINES[5]])
-def test_any_groups_of_leaders_and_threads_give_the_serial_mapping(spec):
-    for seed in range(2):
-        graph, where = case(spec, seed)
-        mapper = HybridGreedy(raw=seed == 0)
-        refiner = HottestLink(nearest=5, rule=("paper", "listing")[seed])
-        serial = hb.map_tasks(graph, where, [mapper, refiner], seed=3, threads=1)
-        sizes = [size for size in (1, 5, 7) if size <= nodes_of(where).count]
-        flat = led(sizes[-1], graph, where, mapper, refiner)[1]
-        for size in sizes:
-            for members, threads in ((1, 2), (2, 1), (3, 3), (size, 1), (size + 2, 2)):
-                mapping, report = led(size, graph, where, mapper, refiner, members=members, threads=threads)
-                assert mapping.pe.tobytes() == serial.pe.tobytes(), (seed, size, members)
-                assert mapping.info["work"]["swaps_evaluated"] == serial.info["work"]["swaps_evaluated"]
-                if size != sizes[-1]:
-                    continue
-                assert [each["evaluations"] for each in report] == [each["evaluations"] for each in flat]
-                if 1 < members < size:  # those who do not speak for their group send less than in one group
-                    quiet = [one for rank, one in enumerate(report) if rank % members]
-                    assert max(one["messages"] for one in quiet) < min(one["messages"] for one in flat)
-
-
-def test_more_leaders_than_nodes_are_refused():
-    graph, where = case("torus:3@1", 0)
-    with pytest.raises(InfeasibleError, match=mentions("4", "3")):
-        together(4, lambda comm: Leaders(comm, where.machine.network()).check(nodes_of(where).count))
-
-    def lead(comm):
-        leaders = Leaders(comm, where.machine.network())
-        if comm.Get_rank():
-            return leaders.serve()
-        with pytest.raises(InfeasibleError, match=mentions("4", "3")):
-            map_with_leaders(leaders, graph, where, HybridGreedy(), HottestLink())
-        leaders.close(1)
-        return 1
-
-    assert together(4, lead) == [1, 1, 1, 1]
 
 
 def test_a_leader_that_fails_says_so(monkeypatch):

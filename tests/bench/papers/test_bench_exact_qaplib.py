@@ -35,15 +35,3 @@ def test_instances_are_read_and_judged(small):
     assert np.count_nonzero(instance.flow) == 4
     assert instance.cost(np.array([0, 2, 1, 3])) == 24
     assert instance.cost(np.arange(4)) == 2 * (5 * 2 + 7 * 2)
-
-
-def test_a_run_is_a_row_and_rows_make_a_table(small):
-    instance = qaplib.read_instance(small)
-    row = qaplib.run(instance, ["--mapper", "identity", "--refine", "tabu"], seed=1, limit=5)
-    assert row["error"] is None
-    assert (row["cost"], row["gap"]) == (24, 0)
-    bad = qaplib.run(instance, ["--mapper", "nothing"], seed=1, limit=5)
-    assert "nothing" in bad["error"]
-    lines = list(qaplib.table([row, bad]))
-    assert any(line.startswith("mine4 ") and " 0.000" in line for line in lines)
-    assert "1 of 2 runs failed" in lines[-2]

@@ -3,17 +3,8 @@
 import pytest
 
 import hopbytes as hb
-from bench.papers import paper002
 from bench.papers import paper002_rivals as rivals
 from bench.rivals import ompi_treematch
-
-
-def test_cases_are_as_many_as_promised_and_distinct():
-    cases = list(paper002.cases("all"))
-    assert len(set(cases)) == len(cases)
-    assert sum(case.kind in ("recorded", "synthetic") for case in cases) == 40 + 84
-    assert {case.machine for case in cases if case.kind == "elsewhere"} == set(paper002.MACHINES[2:])
-    assert sum(case.kind == "fitting" for case in cases) == 14
 
 
 def test_round_robins():

@@ -1,11 +1,10 @@
 """A rival that is not installed is said in one line with the way to get it, not in a traceback."""
 
-import subprocess
 import sys
 
 import pytest
 
-from bench import ROOT, run
+from bench import run
 from bench.rivals import needed
 from bench.rivals.tools import TOOLS
 from bench.studies import equal_time, exact
@@ -40,14 +39,3 @@ def test_studies_end_before_any_work(script, package, nothing_installed, monkeyp
     monkeypatch.setattr(sys, "argv", [script.__name__, *options])
     with pytest.raises(SystemExit, match=f"{package} is not installed"):
         script.main()
-
-
-def test_scripts_start_from_the_top_folder():
-    """Those without options would begin to measure; one of every folder is enough, as they are alike."""
-    for module in ("bench.run", "bench.studies.growth", "bench.papers.ptram", "bench.instances.suites"):
-        done = subprocess.run(
-            [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("usage:")

@@ -60,14 +60,6 @@ def test_blocks_are_pes(measured):
 
 
 @TIME
-@pytest.mark.parametrize("way", ["mapped", "islands"])
-def test_our_engine_is_at_least_as_good(way, measured):
-    row = measured(way)
-    assert row["J"] <= measured("flat")["J"]
-    assert row["kept"]
-
-
-@TIME
 @pytest.mark.parametrize(("more", "says"), [
     ("--fails", "made no partition: it does not work"), ("--claims", "a cut of 113, its partition has 112"),
 ])  # fmt: skip

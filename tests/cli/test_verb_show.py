@@ -90,25 +90,26 @@ def test_shares_of_several_paths(hopbytes):
 
 def test_a_picture_needs_no_other_package(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError\n")
+
+    def drawn(*command):
+        return subprocess.run(
+            [PROGRAM, *command], cwd=tmp_path, timeout=60, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        )  # fmt: skip
+
     for command, name in (
         (("show", NODE, "--hosts", "a,b"), "node.svg"),
         (("eval", "stencil:4x4", "--order", "cyclic", "--on", "node:2 core:8"), "eval.svg"),
         (("show", "stencil:4x4"), "pattern.svg"),
     ):
-        shown = subprocess.run(
-            [PROGRAM, *command, "-o", name], cwd=tmp_path, timeout=60, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
-        )  # fmt: skip
+        shown = drawn(*command, "-o", name)
         assert (shown.returncode, shown.stderr) == (0, f"{name} written\n")
         ElementTree.parse(tmp_path / name)
     text = (tmp_path / "node.svg").read_text()
     assert "2 x node a, b" in text
     assert "GPU 0 cuda0" in text
     for target in ("node.png", "node.pdf"):
-        shown = subprocess.run(
-            [PROGRAM, "show", NODE, "-o", target], cwd=tmp_path, timeout=60, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
-        )  # fmt: skip
+        shown = drawn("show", NODE, "-o", target)
         assert shown.returncode == 1
         form = target[-3:].upper()
         assert shown.stderr.startswith(f"hopbytes: pictures as {form} need matplotlib: pip install")

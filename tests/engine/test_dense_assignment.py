@@ -250,12 +250,3 @@ def test_like_ones_compete_with_each_other_only():
     for place, cost in ((first, 10), (second, 90), (variant, 11), (variant, 9)):
         twin.add(place, cost, 5)
     assert sorted(twin.costs.tolist()) == [9, 90]
-
-
-def test_members_differ_whatever_enters():
-    rng, pool = RandomNumbers(3), empty(6, 3)
-    for _ in range(300):
-        pool.add(rng.permutation(6).astype(np.int32), rng.below(1000), 8)
-    shared = (pool.members[:, None, :] == pool.members[None, :, :]).sum(axis=2)
-    assert len(pool.costs) <= 8
-    assert np.all(shared.diagonal() == 6)

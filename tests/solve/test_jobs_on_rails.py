@@ -8,15 +8,13 @@ import pytest
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from helpers.machines import allocated
-from hopbytes.algorithms.base import Effort
 from hopbytes.cost.metrics.parallelism import parallelism
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.solve import rails
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.solve.map_tasks import weighs_links
-from hopbytes.solve.method import plain
-from hopbytes.solve.rails import NOISE, Judged, RailRule, _hosts_exchanged, busiest_link, worth_it
+from hopbytes.solve.rails import NOISE, Judged, RailRule, busiest_link, worth_it
 
 #: On the first two the mapping with the lowest J needs 2.2 and 3.1 times as long as ranks in order.
 JOBS = [
@@ -219,18 +217,6 @@ def test_which_mapping_with_less_load_is_worth_its_cost(first, others, usual, nu
     assert bool(why) == (number is not None)
     if number is not None:
         assert f"carries {others[number][1] / first[1]:.2f} of" in why[0]
-
-
-def test_hosts_are_exchanged_whole():
-    """Rings over hosts 0, 2 and 1, 3 cross the spines until the hosts of a ring share a pod."""
-    where = hb.allocate("rails:4x2:pod=2:spines=1")
-    source, target = [0, 4, 1, 5, 2, 6, 3, 7], [4, 0, 5, 1, 6, 2, 7, 3]
-    graph = hb.CommGraph.from_edges(source, target, [9] * 8)
-    pe = np.arange(8, dtype=np.int32)
-    moved = _hosts_exchanged(graph, where, pe, plain("multisection", "swap"), Effort())
-    assert (moved % 2).tolist() == (pe % 2).tolist()
-    assert len(set(moved.tolist())) == 8
-    assert busiest_link(graph, where, moved) < busiest_link(graph, where, pe)
 
 
 def test_only_training_jobs_have_the_rule():

@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import grid
-from hopbytes.algorithms.base import LEAST_STEP, Effort
+from hopbytes.algorithms.base import LEAST_STEP
 from hopbytes.errors import UnsupportedError
 
 WHERE = hb.allocate("node:4@10 core:4@1")
@@ -58,17 +58,6 @@ def test_one_task_per_slot_goes_on_to_the_limit_and_repeats():
     assert runs[1].info["work"]["evolve_steps"] > 10  # so many make up `strong`, which runs first
     assert runs[1].info["comm_cost"] < runs[0].info["comm_cost"]
     assert sorted(runs[1].pe.tolist()) == list(range(504))
-
-
-def test_effort_is_used_up_by_work_or_time():
-    effort = Effort(work_limit=5)
-    effort.spend(4)
-    assert not effort.used_up
-    effort.spend(100, whole=False)
-    assert effort.work == {"arcs": 4, "cut_short": 1}
-    effort.spend(1)
-    assert effort.used_up
-    assert Effort(deadline=0.0).used_up
 
 
 @pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])

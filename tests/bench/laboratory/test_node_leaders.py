@@ -10,8 +10,7 @@ from helpers.together import together
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.algorithms.two_level.groups import nodes_of
-from hopbytes_laboratory.ptram import Leaders, StrandedError, map_with_leaders
-from hopbytes_laboratory.ptram.search import OwnRoutes
+from hopbytes_laboratory.ptram import Leaders, map_with_leaders
 
 MACHINES = [
     "fattree:3x2x2:up=1x2x1 / core:2@1", "torus:3x4@5:nodes=2 / core:2@1", "torus:2x3x2:bw=3x2x6 / core:2@1",
@@ -68,17 +67,3 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
                 assert (report[0]["messages"], report[0]["bytes"]) == (0, 0)
             else:
                 assert min(each["messages"] for each in report) > 0
-
-
-def test_a_leader_that_fails_says_so(monkeypatch):
-    graph, where = case(MACHINES[0], 0)
-    built = OwnRoutes.__init__
-
-    def broken(self, network, endpoints, first, last, shift, threads):
-        if first > 0:
-            raise MemoryError
-        built(self, network, endpoints, first, last, shift, threads)
-
-    monkeypatch.setattr(OwnRoutes, "__init__", broken)
-    with pytest.raises(StrandedError, match="leader 1: MemoryError"):
-        led(2, graph, where, HybridGreedy(), HottestLink())

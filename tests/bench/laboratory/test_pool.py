@@ -112,19 +112,6 @@ def test_killed_worker_fails_its_job_and_is_replaced(make_job):
         assert next_one.answer is not None
 
 
-def test_deadline_gives_up_and_leaves_a_usable_pool(make_job):
-    slow = [make_job(700, preset="strong") for _ in range(3)]
-    with WorkerPool(1, start_work=0) as pool:
-        pool.submit(slow)
-        processes = pool.process_ids()
-        pool.wait(slow, time.monotonic() + 0.05)
-        assert [job.reason for job in slow[1:]] == ["no time left"] * 2
-        assert until(lambda: not any(alive(process) for process in processes))
-        again = make_job(20)
-        work(pool, again)
-        assert again.answer is not None
-
-
 def test_keyboard_interrupt_leaves_no_process(make_job):
     job = make_job(700, preset="strong")
     pool = WorkerPool(2, start_work=0)

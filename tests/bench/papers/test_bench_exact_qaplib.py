@@ -3,22 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.instances import graphs
 from bench.papers import qaplib
-from bench.studies import exact
-
-
-def test_ours_is_exact_and_cuts_are_recounted():
-    mesh = graphs.grid(10, 10)
-    piece = exact.Piece("grid", "block", mesh)
-    parts, seconds = exact.ours([piece, piece], 4, 0, exact.PartitionSettings())
-    assert seconds >= 0
-    assert len(parts) == 2
-    assert all(exact.is_exact(part, 4) for part in parts)
-    halves = np.repeat([0, 1], 50)
-    assert exact.cut_of(mesh, halves) == 10
-    assert not exact.is_exact(np.array([0, 0, 0, 1]), 2)
-    assert exact.is_exact(np.array([0, 0, 1]), 2)
 
 
 @pytest.fixture

@@ -1,34 +1,17 @@
 """The study of many threads: one run of everything, and what it refuses."""
 
-import json
 import sys
 
 import pytest
 
 import hopbytes as hb
 from bench.studies import many_threads
-from bench.studies.many_threads import table
 
 
 def started(monkeypatch, *arguments):
     """Run the study with arguments."""
     monkeypatch.setattr(sys, "argv", ["many_threads", *map(str, arguments)])
     many_threads.main()
-
-
-def test_one_task_per_slot_on_two_seeds(tmp_path, monkeypatch, capsys):
-    hb.write(hb.read("stencil:8x8"), tmp_path / "small.graph")
-    out = tmp_path / "rows.jsonl"
-    started(
-        monkeypatch, tmp_path, "--tools", "turbo", "--threads", "1,2", "--seeds", "1,2", "--out", out,
-        "--machine", "node:8@10 core:8@1",
-    )  # fmt: skip
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [(each["seed"], each["threads"]) for each in rows] == [(1, 1), (1, 2), (2, 1), (2, 2)]
-    assert {(each["graph"], each["tool"], each["n"], each["arcs"]) for each in rows} == {
-        ("small", "turbo", 64, 224)
-    }
-    assert table(rows) in capsys.readouterr().out
 
 
 def test_mappings_that_depend_on_the_number_of_threads_are_named(tmp_path, monkeypatch):

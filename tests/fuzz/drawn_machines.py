@@ -1,7 +1,5 @@
 """Random machines for random runs, with the distances that their descriptions define, worked out anew."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from dataclasses import dataclass, field, replace

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 import hopbytes as hb
 from helpers.strategies import check_groupings, machines
 from hopbytes.algorithms.shared.search_distances import unlike_a_tree
-from hopbytes.machines.distances import NetworkDistance
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
-from hopbytes.util.random_numbers import RandomNumbers
 
 
 @pytest.mark.parametrize(
@@ -34,20 +32,6 @@ def test_grids_are_unlike_trees(spec):
 ])  # fmt: skip
 def test_networks_of_small_diameter_are_like_trees(spec):
     assert not unlike_a_tree(hb.allocate(spec))
-
-
-def test_the_deviation_of_a_ring_is_its_definition():
-    where = hb.allocate("torus:3")
-    distance = where.distance
-    assert isinstance(distance, NetworkDistance)
-    # All distances of a ring of three are equal; triples with a repeated place have 0, 1, 1.
-    assert distance.tree_deviation() == 0.0
-    line = hb.allocate("mesh:3").distance
-    half = np.uint64(32)
-    drawn = (RandomNumbers(0).words(3 * 4096) >> half) * np.uint64(3) >> half
-    triples = drawn.astype(np.int64).reshape(3, 4096)
-    apart = np.sort(np.abs(triples - np.roll(triples, 1, axis=0)), axis=0)
-    assert line.tree_deviation() == pytest.approx((apart[2] - apart[1]).mean() / np.log2(3))
 
 
 def paths(tree):

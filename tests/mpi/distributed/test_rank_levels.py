@@ -12,7 +12,6 @@ from hopbytes.mpi.distributed.coarsening import (
     contract_over_ranks,
     gathered,
     of_coarse,
-    summed_pairs,
 )
 from hopbytes.mpi.distributed.refinement import Target, refine_band, refine_over_ranks, repaired, shares
 from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows, cost_over_ranks
@@ -76,33 +75,6 @@ def test_shares_are_the_room_and_repair_meets_bounds(size):
     assert np.bincount(np.concatenate([part[1] for part in parts])).max() <= 210
 
 
-def test_what_cannot_be_divided_goes_to_another_rank_in_every_round():
-    graph = hb.read("stencil:4x2:bytes=1")
-    pe = np.zeros(8, np.int32)
-    target = Target(kernel_distances(hb.allocate("core:2")), np.full(2, 9, np.int64))
-
-    def work(comm):
-        rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), 2))
-        own = pe[rows.first : rows.first + rows.n]
-        return [shares(rows, np.zeros(1, np.int32), own, target, number)[0] for number in range(3)]
-
-    first, second = together(2, work)
-    assert [first, second] in ([[5, 4, 5], [4, 5, 4]], [[4, 5, 4], [5, 4, 5]])
-
-
-def test_a_large_band_is_left_alone(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.refinement.LARGEST", 10)
-    graph = hb.read("stencil:12x12:bytes=1")
-    pe = rough(graph, 2)
-    target = Target(kernel_distances(WHERE), np.full(6, 100, np.int64))
-
-    def work(comm):
-        rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), 2))
-        return refine_band(rows, pe[rows.first : rows.first + rows.n], target, WHERE, 0)
-
-    assert together(2, work) == [None, None]
-
-
 def shuffled(n, seed, loads=None):
     """A ring with chords, whose neighbours are far from each other in the numbers."""
     rng = np.random.default_rng(seed)
@@ -153,10 +125,3 @@ def test_contraction_is_that_of_its_clusters(size, case):
     assert all(part[3].targets.tolist() == small.targets.tolist() for part in parts)
     if block is not None:
         assert np.array_equal(np.concatenate([part[4] for part in parts])[coarse], block)
-
-
-def test_pairs_are_summed():
-    first, second, weight = (np.array(each) for each in ([2, 1, 2, 1], [0, 5, 0, 4], [1, 2, 3, 4]))
-    found = summed_pairs(first, second, weight)
-    assert [each.tolist() for each in found] == [[1, 1, 2], [4, 5, 0], [4, 2, 4]]
-    assert [len(each) for each in summed_pairs(first[:0], second[:0], weight[:0])] == [0, 0, 0]

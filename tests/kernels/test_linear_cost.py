@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.engine_cases import cost_of, cut_once, distances, random_csr, sums
+from helpers.engine_cases import cost_of, distances, random_csr, sums
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.partition import RefinementSettings, refine_placement
-from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings
+from hopbytes.engine.problem import SearchProblem, SearchSettings
 from hopbytes.engine.slots import swap_refine
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 
@@ -79,24 +79,6 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         assert np.array_equal(np.bincount(pe), np.bincount(start))
         assert not len(linear_cost.violated(pe))
         assert total(csr, matrix, pe, linear_cost) < total(csr, matrix, start, linear_cost)
-
-
-def test_partitions_put_fixed_vertices_where_they_belong():
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        csr = random_csr(rng, 400, 4)
-        fixed = rng.choice(400, 60, replace=False)
-        place = rng.integers(0, 4, 60)
-        rest = np.zeros(400, np.int64)
-        rest[fixed] = FORBIDDEN
-        linear_cost = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
-        child, _ = cut_once(
-            csr, [110] * 4,
-            PartitionSettings(repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)),
-            seed=seed, linear_cost=linear_cost,
-        )
-        assert np.array_equal(child[fixed], place)
-        assert np.bincount(child).max() <= 110
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())

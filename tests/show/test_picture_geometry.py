@@ -21,7 +21,7 @@ from hopbytes.show.marks import (
     paragraph,
     width_of,
 )
-from hopbytes.show.matrix import matrix_panel, scale_panel
+from hopbytes.show.matrix import matrix_panel
 from hopbytes.show.network_layouts import network_panel
 from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture, pattern_picture
 
@@ -125,45 +125,6 @@ def test_loads_are_counted_upwards_from_left_to_right():
     assert middle - beside_first == pytest.approx((last - first) / 2)
     texts = [mark.text for mark in panel.marks if isinstance(mark, Words)]
     assert {"x (3 links idle)", "y (1,234 links idle)", "0 B", "1 kB", "2 kB", "8"} <= set(texts)
-
-
-@pytest.mark.parametrize("n", [7, 48, 200])
-def test_names_stand_beside_their_rows_and_cells_where_their_ranks_are(n):
-    graph = hb.CommGraph.from_edges(range(n), [*range(1, n), 0], range(1, n + 1), n=n)
-    plain = matrix_panel(traffic.comm_matrix(graph))
-    frame = area(next(mark for mark in plain.marks if isinstance(mark, Rectangle)))
-    row = (frame[3] - frame[1]) / n
-    numbers = [mark for mark in plain.marks if isinstance(mark, Words) and mark.text.isdecimal()]
-    assert 2 * 3 <= len(numbers) <= 2 * 7
-    for mark in numbers:
-        at = (int(mark.text) + 0.5) * row
-        if mark.anchor == "end":
-            assert abs(mark.base - 3 - frame[1] - at) < 1
-        elif mark.text != "0":
-            assert abs(mark.left - frame[0] - at) < 1
-    cells = [mark for mark in plain.marks if isinstance(mark, Rectangle) and mark.tip]
-    assert len(cells) == (n if n <= 64 else 0)
-    for cell in cells:
-        source, target = (int(word) for word in cell.tip.partition(":")[0].split() if word.isdecimal())
-        assert (cell.left, cell.top) == pytest.approx((frame[0] + target * row, frame[1] + source * row))
-        assert (cell.width, cell.height) == pytest.approx((row, row))
-    where = hb.allocate(f"node:{-(-n // 4)}@10 core:4@1")
-    grouped = matrix_panel(traffic.comm_matrix(graph, hb.Mapping(np.arange(n), where)), "title")
-    top = area(next(mark for mark in grouped.marks if isinstance(mark, Rectangle)))[1]
-    nodes = [mark for mark in grouped.marks if isinstance(mark, Words) and mark.text.startswith("node ")]
-    assert nodes
-    for mark in nodes:
-        node = int(mark.text.split()[1])
-        assert abs(mark.base - 3 - top - (4 * node + min(4 * node + 4, n)) / 2 * row) < 1
-
-
-def test_scales_name_powers_of_ten_where_they_are():
-    matrix = traffic.comm_matrix(hb.CommGraph.from_edges([0, 1], [1, 0], [50, 5 * 10**6]))
-    marks = [mark for mark in scale_panel((50, 5 * 10**6), matrix).marks if isinstance(mark, Words)][1:]
-    assert [mark.text for mark in marks] == ["50 B", "5 MB", "10 kB", "100 kB"]
-    width = marks[1].left - marks[0].left
-    for mark, value in zip(marks, (50, 5 * 10**6, 10**4, 10**5), strict=True):
-        assert mark.left - marks[0].left == pytest.approx(width * np.log(value / 50) / np.log(10**5))
 
 
 def test_panels_are_put_together_without_touching():

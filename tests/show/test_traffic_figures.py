@@ -8,7 +8,6 @@ from hopbytes.show.names import pe_name, without_shared_end, without_shared_star
 from hopbytes.show.traffic import (
     heaviest_pairs,
     hop_histogram,
-    launcher_mapping,
     level_bytes,
     link_loads,
     load_histogram,
@@ -46,14 +45,6 @@ def test_tasks_on_one_pe_have_a_bar_of_their_own():
     assert dict(zip(found.labels, found.volumes[0].tolist(), strict=True)) == {
         "between nodes": 9, "between cores": 7, "inside one PE": 5,
     }  # fmt: skip
-
-
-def test_the_launcher_mapping_is_the_one_evaluate_compares_with():
-    graph = recording()
-    mapping = scattered(graph, MACHINES[0])
-    for order in ("fill", "cyclic"):
-        own = hb.evaluate(graph, launcher_mapping(graph, mapping, order))
-        assert own.comm_cost == hb.evaluate(graph, mapping, launcher=order).in_order.comm_cost
 
 
 @pytest.mark.parametrize("spec", MACHINES[1:])

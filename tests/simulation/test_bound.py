@@ -78,14 +78,6 @@ def test_relative_capacities_are_scaled():
     assert any("capacity 100" in notice for notice in found.notices)
 
 
-def test_what_is_assumed_is_said():
-    found = bound(arcs((0, 2), n=4), "node:2 core:2")
-    assert found.seconds == pytest.approx(1e6 / 12.5e9 + 1.2e-6)
-    assert any("hdr100" in notice for notice in found.notices)
-    faster = bound(arcs((0, 2), n=4), "node:2 core:2", assume="ndr400")
-    assert faster.seconds < found.seconds
-
-
 def test_a_level_without_numbers_is_as_fast_as_those_inside_and_a_hop_farther():
     """12.5 GB/s, 1 us per message and two hops of 0.1 us, or what the next inner level has."""
     def waits(spec, target, size=0):

@@ -13,7 +13,7 @@ import hopbytes as hb
 from bench.studies.simulation_time import by_simgrid
 from hopbytes.errors import FormatError, HopbytesError, MissingPackageError, UnsupportedError
 from hopbytes.simulation import bound, simgrid
-from hopbytes.simulation.simgrid import actions, actions_in_order
+from hopbytes.simulation.simgrid import actions_in_order
 from hopbytes.simulation.simulate import trace_of
 
 needs_simgrid = pytest.mark.skipif(
@@ -213,34 +213,6 @@ def test_the_eager_limit_is_told_to_simgrid(tmp_path, monkeypatch):
     hb.simulate(graph, hb.Mapping(range(2), hb.allocate(TWO)), grade="replay", eager=1000)
     told = (tmp_path / "told").read_text().split()
     assert {"--cfg=smpi/send-is-detached-thresh:1001", "--cfg=smpi/async-small-thresh:1001"} <= set(told)
-
-
-CLUSTER = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="n" radical="0-{last}" suffix="" speed="1Gf" bw="125MBps" lat="0us"
-           topology="{kind}" topo_parameters="{shape}" sharing_policy="SPLITDUPLEX"/>
-</platform>
-"""
-
-
-@needs_simgrid
-@pytest.mark.parametrize(
-    ("kind", "shape", "last"),
-    [("TORUS", "4,2,2", 15), ("FAT_TREE", "2;4,4;1,2;1,2", 15)],
-    ids=["torus", "fat tree"],
-)
-def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last):
-    """SimGrid's own routing of its own kind of cluster, and our routes of the machine read from its file."""
-    path = tmp_path / "cluster.xml"
-    path.write_text(CLUSTER.format(kind=kind, shape=shape, last=last))
-    graph = hb.read("stencil:4x4:bytes=10000000")
-    mapping = hb.map_tasks(graph, hb.allocate(f"simgrid:{path}"), "random", seed=2)
-    ours = hb.simulate(graph, mapping, grade="flows").seconds
-    hosts = [f"n{number}" for number in mapping.pe.tolist()]
-    trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
-    theirs = simgrid.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
-    assert ours == pytest.approx(theirs, rel=1e-3)
 
 
 TWO = "node:2@10:bw=1e9:lat=0 core:1"

@@ -7,7 +7,6 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.multisection import hierarchy as shares
 from hopbytes.algorithms.multisection.hierarchy import (
     cut_distances,
     levels_of,
@@ -65,42 +64,9 @@ def test_light_edges_between_heavy_pieces_are_found() -> None:
         assert mapping.info["comm_cost"] == 16
 
 
-def skewed_ring(n: int) -> hb.CommGraph:
-    """A ring whose volumes lie evenly over six decades: outer cuts cost next to nothing."""
-    rng, task = np.random.default_rng(3), np.arange(n)
-    return hb.CommGraph.from_edges(task, (task + 1) % n, (10 ** rng.uniform(0, 6, n)).astype(np.int64))
-
-
-def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ring, where = skewed_ring(3000), hb.allocate("node:6@100 package:8@10 core:4@1")
-
-    def costs() -> float:
-        runs = [hb.map_tasks(ring, where, "multisection", seed=seed) for seed in range(3)]
-        assert all(run.info["balance"] == "met" for run in runs)
-        return float(np.mean([np.log(run.info["comm_cost"]) for run in runs]))
-
-    again = costs()
-    monkeypatch.setattr(shares, "LEAST_SHARE", 1.0)
-    assert again < costs() - np.log(1.5)
-
-
 def forbidden_places(tasks: int) -> LinearCost:
     """Task 0 must not be on PE 3."""
     return from_entries(np.array([0]), np.array([3]), np.array([FORBIDDEN]), np.zeros(tasks, np.int64))
-
-
-def test_more_room_outside_costs_less() -> None:
-    where = hb.allocate("node:4@100 package:4@10 core:4@1")
-    cost = {
-        slack: sum(
-            hb.map_tasks(grid(64), where, f"multisection:slack={slack}", seed=seed).info["comm_cost"]
-            for seed in range(3)
-        )
-        for slack in ("outer", "even")
-    }
-    assert cost["outer"] < cost["even"]
 
 
 def test_unknown_slack_is_refused() -> None:
@@ -126,29 +92,6 @@ def test_the_largest_number_of_bisections_is_not_the_smallest():
         limits=hb.Limits(time=1)
     )
     assert mapping.info["work"]["cut_short"] > 0
-
-
-def mesh(side: int) -> hb.CommGraph:
-    """Return a square grid in which every cell has one of its two diagonals: degrees are not all the same."""
-    v = np.arange(side * side).reshape(side, side)
-    down = np.random.default_rng(1).random((side - 1, side - 1)) < 0.5
-    near = [v[:, :-1], v[:-1], np.where(down, v[:-1, :-1], v[:-1, 1:])]
-    far = [v[:, 1:], v[1:], np.where(down, v[1:, 1:], v[1:, :-1])]
-    first, second = (np.concatenate([each.ravel() for each in ends]) for ends in (near, far))
-    return hb.CommGraph.from_edges(first, second, np.ones(len(first), np.int64), n=v.size, undirected=True)
-
-
-@pytest.mark.parametrize(("make", "least", "most"), [(mesh, 0, 0.7), (grid, 0.8, 1.1)])
-def test_a_large_graph_is_cut_on_a_coarse_graph_unless_it_is_a_lattice(make, least, most) -> None:
-    """From 16,000 vertices on: the work per arc halves, and J stays what it is for the length of the cut."""
-    work, cost = [], []
-    for side in (126, 128):
-        graph = make(side)
-        found = hb.map_tasks(graph, "core:6", "multisection:flow_rounds=2", partition=True, threads=1, seed=1)
-        work.append(found.info["work"]["arcs"] / len(graph.symmetric().targets))
-        cost.append(found.comm_cost / side)
-    assert least <= work[1] / work[0] <= most
-    assert cost[1] <= 1.05 * cost[0]
 
 
 def test_a_child_may_hold_the_tasks_that_are_fixed_inside_it() -> None:

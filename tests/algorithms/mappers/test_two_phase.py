@@ -31,21 +31,6 @@ def test_identity_on_multisection_model_is_multisection():
     assert model.pe.tolist() == plain.pe.tolist()
 
 
-def test_bisection_model_does_not_know_the_machine_but_mapping_and_search_do():
-    graph = cube(8)
-    rows = [
-        "two_phase:model=rb,mapping=random,refine=none",
-        "two_phase:model=rb,mapping=random,refine=n_cd:d=2",
-        "two_phase:model=rb,mapping=top_down,refine=none",
-    ]
-    runs = [map_tasks(graph, nodes(8, 4), row, seed=2, partition=True) for row in rows]
-    cost = [run.info["comm_cost"] for run in runs]
-    assert cost[0] > cost[1]
-    assert cost[0] > cost[2]
-    other = map_tasks(graph, nodes(2, 16), rows[0], seed=2, partition=True)
-    assert other.pe.tolist() == runs[0].pe.tolist()
-
-
 @pytest.mark.parametrize(
     "options",
     [{"model": "kway"}, {"mapping": "no_such"}, {"mapping": "two_phase"}, {"refine": "no_such"}],

@@ -1,7 +1,5 @@
 """Müller-Merbach's construction and GreedyAllC: answers by hand and by definition."""
 
-import numpy as np
-import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
@@ -29,16 +27,3 @@ def test_greedy_all_c_looks_whom_the_next_task_talks_to():
     assert linked.comm_cost == 9 * 1 + 8 * 1 + (5 * 2 + 6 * 1) + 7 * 2
     assert unlinked.pe.tolist() == [2, 0, 1, 4, 3]
     assert unlinked.comm_cost == 9 * 1 + 8 * 2 + (5 * 1 + 6 * 3) + 7 * 2
-
-
-@pytest.mark.parametrize("machine", ["core:24@1", "node:4@10 core:8@1", "node:3@100 package:2@10 core:4@1"])
-@pytest.mark.parametrize("idle", [0, 3])
-def test_both_constructions_are_one_on_trees_whose_units_are_alike(machine, idle):
-    """The nearest free PE is also the cheapest there, as the docstring says."""
-    where = hb.allocate(machine)
-    rng = np.random.default_rng(where.k + idle)
-    n = where.k - idle
-    ends = rng.integers(0, n, (2, 4 * n))
-    graph = hb.CommGraph.from_edges(*ends, rng.integers(1, 50, 4 * n), n=n)
-    placed = [hb.map_tasks(graph, where, name).pe for name in BOTH]
-    assert np.array_equal(*placed)

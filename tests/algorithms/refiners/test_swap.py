@@ -109,13 +109,3 @@ def test_shakes_end_with_their_work():
     }
     none, kept, shaken = (each["comm_cost"] for each in found.values())
     assert none == kept > shaken
-
-
-@pytest.mark.parametrize(("spec", "gains"), [("torus:6x6", True), ("node:6@10 core:6@1", False)])
-def test_networks_have_their_own_limit_of_annealing(spec, gains):
-    where, graph = hb.allocate(spec), sparse(36, 70, 3)
-    options = "swap:all_pairs_up_to=0,neighbourhood=4,chains=2,steps=500,anneal_up_to=0,anneal_networks_up_to"
-    found = [map_tasks(graph, where, ["random", f"{options}={most}"]) for most in (0, 35, 36)]
-    costs = [each.info["comm_cost"] for each in found]
-    assert costs[0] == costs[1]
-    assert (costs[2] < costs[0]) == gains

@@ -15,7 +15,6 @@ from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.cost.objectives.comm_cost import check_scale
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.base import Level
-from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -99,17 +98,6 @@ def test_every_metric_equals_its_definition(case):
     found = measure(graph, where, pe).to_dict()
     assert found == brute_force(graph, where, pe)
     assert all(type(found[key]) is int for key in ("comm_cost", "edge_cut", "max_load", "used_pes"))
-
-
-@given(cases())
-@settings(deadline=None, max_examples=60)
-def test_a_table_of_the_same_distances_gives_the_same_numbers(case):
-    graph, where, pe = case
-    expected = measure(graph, where, pe)
-    where._cache["distance"] = TableDistance(np.ascontiguousarray(where.distance.matrix()))
-    found = measure(graph, where, pe)
-    assert found.levels == ()
-    assert {**found.to_dict(), "levels": 0} == {**expected.to_dict(), "levels": 0}
 
 
 @given(cases(), st.sampled_from(["processes", "partition", None]))

@@ -60,14 +60,6 @@ def test_a_mesh_is_cut_straight_across(wrap):
     assert links == (16 if wrap else 8)
 
 
-def test_unequal_clusters_of_no_exact_tree_are_found():
-    # Points on a line, 5 and 9 of them with a gap: no two distances agree, so no level is exact.
-    rng = np.random.default_rng(2)
-    points = np.concatenate([rng.integers(0, 100, 5), rng.integers(150, 260, 9)])
-    parts = Table(abs(points[:, None] - points)).split(np.arange(14))
-    assert [part.tolist() for part in parts] == [list(range(5)), list(range(5, 14))]
-
-
 def test_an_asymmetric_table_is_kept():
     table = np.array([[0, 1, 9], [2, 0, 9], [9, 9, 0]])
     machine = Table(table)

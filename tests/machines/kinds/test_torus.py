@@ -71,14 +71,6 @@ def test_wrap_per_dimension():
     assert machine.spec() == "torus:4x4:wrap=1x0@1"
 
 
-def test_capacities_per_dimension_and_their_prices():
-    machine = parse_machine("torus:3x3:bw=6x4")
-    prices, unit = machine.network().prices()
-    assert unit == 12
-    assert prices is not None
-    assert prices.reshape(-1, 4)[0].tolist() == [2, 2, 3, 3]
-
-
 def test_largest_distance_of_many_nodes_is_a_bound():
     for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
         where = hb.allocate(spec)

@@ -1,12 +1,10 @@
 """Nodes with their own numbers on networks and below switches."""
 
-from __future__ import annotations
-
 import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions, refused
-from helpers.paths import GPU_SAMPLES, hwloc_sample
+from helpers.paths import hwloc_sample
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.delegating import by_gpu
 from hopbytes.machines.node.node_tree import Gpu, Part, node_tree
@@ -94,13 +92,6 @@ def test_hwloc_hosts_with_rails():
     assert distance[0, 1] == distance[0, 2] < distance[0, 3] < distance[0, 4]
     again = hb.allocate(where.machine.spec())
     assert again.machine == where.machine
-
-
-def test_units_of_nvlink_do_not_matter_where_a_host_is_a_domain():
-    where = hb.allocate(f"rails:2x4 / nvidia:{GPU_SAMPLES}/nccl_topo.xml")
-    assert where.gpus.tolist() == [0, 1, 2, 3] * 2
-    mapping = hb.map_tasks(hb.read("ml:tp=4,pp=1,dp=2,layers=4,order=dp-tp-cp-ep-pp"), where)
-    assert {int(where.node_of_pe[mapping.pe[task]]) for task in (0, 2, 4, 6)} in ({0}, {1})
 
 
 def test_hosts_without_gpus_and_too_few_cores():

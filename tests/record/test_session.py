@@ -1,7 +1,5 @@
 """Programs recorded under real MPI: exact matrices for every class of calls."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -19,8 +17,7 @@ from helpers.real_mpi import FAMILIES, mpi, program_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import WAITING
 from hopbytes.launch.installed import recognise
-from hopbytes.record.application import Application
-from hopbytes.record.session import reason, record
+from hopbytes.record.session import record
 
 CALLS = Path(__file__).parent / "calls.c"
 OPEN_MPI = ["openmpi 5", "openmpi 4.1"]
@@ -293,17 +290,6 @@ def test_ranks_that_left_nothing_are_named(tmp_path, variable):
         f"the recording is not complete: 1 of 4 ranks missing (2, on {where}): "
         "they never reached MPI_Finalize"
     )
-
-
-def test_hosts_that_do_not_share_the_folder_are_named(monkeypatch, tmp_path):
-    """Every rank of a host is missing: the folder is not shared with it."""
-    for i in (0, 1):
-        (tmp_path / f"rank.{i}.txt").write_text("")
-    monkeypatch.setattr("hopbytes.record.session.hosts_of", lambda command: ["a", "a", "b", "b"])
-    program = Application("./app", "mpich", True)
-    said = reason(str(tmp_path), None, program, "2 of 4 ranks missing (2, 3)", 0, True)
-    expected = f"2 of 4 ranks missing (2, 3, on b): {tmp_path.parent} is not shared with b"
-    assert said == f"the recording is not complete: {expected}"
 
 
 @pytest.mark.launcher

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.refiners.pairs import _near_pairs
 from hopbytes.algorithms.shared.sequential_assignment import random_order
 
 
@@ -28,15 +27,6 @@ def hops_of(graph):
 def random_graph(rng, n, m):
     ends = rng.integers(0, n, (2, m))
     return hb.CommGraph.from_edges(*ends, rng.integers(1, 50, m), n=n)
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 10])
-def test_near_pairs_are_those_of_a_breadth_first_search(d):
-    for seed in range(10):
-        graph = random_graph(np.random.default_rng(seed), 12, 14)
-        hops = hops_of(graph)
-        expected = [[u, v] for u, v in itertools.combinations(range(12), 2) if 1 <= hops[u].get(v, 99) <= d]
-        assert _near_pairs(graph.symmetric_positive(), d).tolist() == expected
 
 
 @pytest.mark.parametrize("d", [1, 2, 10])

@@ -1,7 +1,5 @@
 """Rail-optimised clusters of GPUs: distances, routes, levels and launch files known by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.machines import link_names
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import formats
 from hopbytes.machines.spec import parse_machine
 
 
@@ -75,19 +72,6 @@ def test_levels_are_pods_domains_hosts_and_gpus():
     ]  # fmt: skip
     assert np.bincount(machine.ancestors(1)).tolist() == [72] * 7 + [8]
     assert machine.spec() == "rails:128x4:domain=18:pod=72:spines=36@10 / gpu:4@1"
-
-
-def test_hosts_are_hosts_and_slots_are_gpus():
-    where = hb.allocate("rails:3x2 / gpu:2 core:3", hosts="a[1-3]", exclude="node=a2")
-    assert where.k == 4
-    assert where.gpus.tolist() == [0, 1, 0, 1]
-    assert [len(where.cores_of(pe)) for pe in range(4)] == [3] * 4
-    mapping = hb.map_tasks("alltoall:4", where)
-    for name in ("torchrun", "slurm", "openmpi", "hydra"):
-        text = formats[name].write_mapping(mapping, {}).files[""]
-        assert "a1" in text, name
-        assert "a3" in text, name
-        assert "a2" not in text, name
 
 
 def test_weight_time_is_refused_with_the_reason():

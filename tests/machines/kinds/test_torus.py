@@ -1,7 +1,5 @@
 """Tori and meshes: routes known by hand, distances, cuts, specs and faults."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -73,36 +71,12 @@ def test_wrap_per_dimension():
     assert machine.spec() == "torus:4x4:wrap=1x0@1"
 
 
-def test_nodes_of_one_router_are_no_hop_apart():
-    where = hb.allocate("torus:3x3@10:nodes=2 / core:2@3")
-    assert where.machine.network().hops([0, 0], [1, 2]).tolist() == [0, 1]
-    distances = where.distance.matrix()
-    assert distances[0, :6].tolist() == [0, 3, 3, 3, 10, 10]
-
-
-def test_capacities_per_dimension_and_their_prices():
-    machine = parse_machine("torus:3x3:bw=6x4")
-    prices, unit = machine.network().prices()
-    assert unit == 12
-    assert prices is not None
-    assert prices.reshape(-1, 4)[0].tolist() == [2, 2, 3, 3]
-
-
 def test_largest_distance_of_many_nodes_is_a_bound():
     for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
         where = hb.allocate(spec)
         assert where.distance.largest == most
         corner = where.machine.network().hops(0, np.arange(where.k))
         assert corner.max() * where.machine.hop_distance <= most
-
-
-def test_unequal_nodes():
-    machine = parse_machine("torus:3 / core:[1,2,3]")
-    assert machine.n_cores == 6
-    assert machine.node_of_core().tolist() == [0, 1, 1, 2, 2, 2]
-    two = parse_machine("torus:2 / package:2 core:[1,2]")
-    assert two.node_of_core().tolist() == [0, 0, 0, 1, 1, 1]
-    assert parse_machine("torus:2 / package:2 core:[1,2,3,4]").n_cores == 10
 
 
 def test_the_longest_side_of_the_box_is_cut():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.slabs import mapped_over, part_of, whole
+from helpers.slabs import mapped_over, part_of
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
@@ -171,12 +171,6 @@ def test_loads_that_cannot_be_met():
         InfeasibleError, "could not be kept", lambda rank: part_of(graph, rank, 2), on="core:2@1", size=2,
         strict_balance=True,
     )
-
-
-def test_slabs_together_are_the_graph():
-    graph = grid(9)
-    again = whole([part_of(graph, rank, 4) for rank in range(4)])
-    assert again.targets.tolist() == graph.targets.tolist()
 
 
 def test_a_factor_of_all_loads_changes_no_answer():

@@ -1,8 +1,6 @@
 """One task per PE over several processes: exact counts, J, and the same answer as a plain definition."""
 
-import math
-from collections import deque
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,11 +10,9 @@ from helpers.slabs import mapped_over, part_of
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import InfeasibleError
-from hopbytes.kernels.records import Distances
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mpi import evaluate_distributed, map_distributed
-from hopbytes.mpi.distributed.one_each import Units, cost_of_one_each, regular_tree
-from hopbytes.mpi.distributed.refinement import Target, evened
+from hopbytes.mpi.distributed.one_each import cost_of_one_each, regular_tree
 from hopbytes.mpi.distributed.rows import Member, checked_rows
 
 
@@ -132,28 +128,6 @@ def test_which_machines_are_counted_and_not_listed():
     assert all(regular_tree(where) is None for where in parts)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_parts_are_the_units_of_the_tree(seed):
-    """The parts of a tree, of its parts and so on have the PEs of its units; there are never many."""
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(1, 100, rng.integers(1, 4)).tolist()
-    tree = parse_machine(" ".join(f"level{i}:{count}" for i, count in enumerate(counts)))
-
-    def unfolded(units, first):
-        assert units.k >= 1
-        if units.tree is None:
-            return [first]
-        parts = units.parts()
-        assert len(parts) <= 32
-        ends = [begin for begin, _ in parts[1:]] + [units.k]
-        sizes = [end - begin for (begin, _), end in zip(parts, ends, strict=True)]
-        assert [part.k for _, part in parts] == sizes
-        return [pe for begin, part in parts for pe in unfolded(part, first + begin)]
-
-    if math.prod(counts) <= 5000:
-        assert unfolded(Units(tree, "fast", 0), 0) == list(range(tree.n_cores))
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_distances_of_some_cores(seed):
     rng = np.random.default_rng(seed)
@@ -179,82 +153,6 @@ def test_what_is_wrong_with_a_mapping_is_found():
 
     good = hb.evaluate(graph, hb.Mapping(np.arange(12, dtype=np.int32), hb.allocate("node:3 core:4")))
     assert together(3, work) == [((good.comm_cost, ""), "2 tasks are on PE 1, expected one")] * 3
-
-
-def plainly_evened(neighbours, pe, caps, rounds=12):
-    """Exact sizes by definition: flows along shortest ways between PEs, then the tasks of least loss."""
-    pe, k = list(pe), len(caps)
-    for _ in range(rounds):
-        spare = [caps[b] - pe.count(b) for b in range(k)]
-        if min(spare) >= 0:
-            break
-        ways = {}
-        for v, around in enumerate(neighbours):
-            to = {}
-            for u, weight in around.items():
-                to[pe[u]] = to.get(pe[u], 0) + weight
-            inside = to.pop(pe[v], 0)
-            for b, weight in to.items():
-                ways.setdefault((pe[v], b), []).append((inside - weight, v))
-        left = {way: len(found) for way, found in ways.items()}
-        flow = dict.fromkeys(ways, 0)
-        while path := shortest(left, spare, k):
-            amount = min(-spare[path[0]], spare[path[-1]], *(left[step] for step in pairwise(path)))
-            for step in pairwise(path):
-                left[step] -= amount
-                flow[step] += amount
-            spare[path[0]] += amount
-            spare[path[-1]] -= amount
-        moved = {}
-        for way in sorted(ways):
-            for _, v in sorted(ways[way])[: flow[way]]:
-                moved.setdefault(v, way[1])
-        for v, b in moved.items():
-            pe[v] = b
-    return pe
-
-
-def shortest(left, spare, k):
-    ahead, queue = {b: [b] for b in range(k) if spare[b] < 0}, deque(b for b in range(k) if spare[b] < 0)
-    while queue:
-        at = queue.popleft()
-        for to in range(k):
-            if left.get((at, to), 0) > 0 and to not in ahead:
-                ahead[to] = [*ahead[at], to]
-                queue.append(to)
-                if spare[to] > 0:
-                    return ahead[to]
-    return None
-
-
-@pytest.mark.parametrize("seed", range(most(200, 30)))
-def test_exact_sizes_are_those_of_the_definition(seed):
-    rng = np.random.default_rng(seed)
-    n, k = int(rng.integers(8, 60)), int(rng.integers(2, 7))
-    tails, heads = rng.integers(0, n, 3 * n), rng.integers(0, n, 3 * n)
-    apart = tails != heads
-    volume = rng.integers(1, 9, 3 * n)[apart]
-    tails, heads = tails[apart], heads[apart]
-    graph = hb.CommGraph.from_edges(
-        np.append(tails, heads), np.append(heads, tails), np.append(volume, volume), n=n
-    )
-    pe = np.sort(rng.integers(0, k, n)).astype(np.int32)
-    caps = np.full(k, n // k, np.int64)
-    caps[: n % k] += 1
-    neighbours = [
-        dict(zip(graph.targets[begin:end].tolist(), graph.volumes[begin:end].tolist(), strict=True))
-        for begin, end in pairwise(graph.indptr)
-    ]
-    target = Target(Distances(table=(1 - np.eye(k, dtype=np.int64)).reshape(-1)), caps)
-
-    def work(comm):
-        rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), comm.Get_size()))
-        return evened(rows, pe[rows.first : rows.first + rows.n], target)
-
-    assert together(1, work)[0].tolist() == plainly_evened(neighbours, pe.tolist(), caps.tolist())
-    several = np.bincount(np.concatenate(together(3, work)), minlength=k)
-    before = np.bincount(pe, minlength=k)
-    assert np.maximum(several - caps, 0).sum() <= np.maximum(before - caps, 0).sum()
 
 
 def test_evaluation_of_what_was_written():

@@ -1,6 +1,7 @@
 """The wrong file, a file of another kind than it seems, and files that hopbytes wrote itself."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -10,6 +11,7 @@ import hopbytes as hb
 from helpers.errors import assert_refused
 from helpers.paths import EXAMPLES
 from hopbytes.errors import FormatError
+from hopbytes.text.replace_file import WRITTEN
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"
 ON = ("--on", "node:8 core:8")
@@ -97,3 +99,27 @@ def test_nothing_but_numbers_goes_down_a_pipe(hopbytes):
     assert sorted(map(int, done.stdout.split())) == list(range(16))
     done = hopbytes("write", "stencil:2x2", "-o", "-", "--format", "csv")
     assert [line.count(",") for line in done.stdout.splitlines()] == [3] * 4
+
+
+def test_foreign_files_stay(hopbytes, tmp_path):
+    (tmp_path / "mine.txt").write_text("0\n1\n2\n")
+    done = hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt")
+    assert_refused(done, "mine.txt", "'written by hopbytes'", "--force")
+    assert (tmp_path / "mine.txt").read_text() == "0\n1\n2\n"
+    assert hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt", "--force").returncode == 0
+    assert (tmp_path / "mine.txt").read_text().splitlines()[0].isdigit()
+
+
+def test_files_without_room_for_a_mark_are_known_by_an_attribute(hopbytes, tmp_path):
+    """A copy has no attribute: it is somebody's file, as is everything where the file system keeps none."""
+    for form in ("pbs", "flux", "plain"):
+        assert hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form).returncode == 0
+        before = (tmp_path / form).read_bytes()
+        assert b"hopbytes" not in before
+        if hasattr(os, "getxattr") and WRITTEN in os.listxattr(tmp_path / form):
+            assert hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form).returncode == 0
+        (tmp_path / form).unlink()
+        (tmp_path / form).write_bytes(before)
+        done = hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form)
+        assert_refused(done, form, "--force")
+        assert (tmp_path / form).read_bytes() == before

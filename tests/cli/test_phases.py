@@ -1,11 +1,14 @@
 """Phases, blocks and bounds on the command line."""
 
+import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.cli.options import PhaseOptions
 
 MACHINE = ("--on", "node:4@10 core:4@1")
 
@@ -108,3 +111,25 @@ def test_the_bound_of_sharedmap(hopbytes):
     assert up["comm_cost"] <= usual["comm_cost"]
     done = hopbytes(*words, "--bound", "up")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_damaged_phases_inside_a_file_are_refused(phases, hopbytes, tmp_path):
+    import zipfile
+
+    with zipfile.ZipFile("both.pattern") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    hb.write(hb.read("stencil:3x3"), "small.pattern")
+    for content in (b"nonsense", (tmp_path / "small.pattern").read_bytes(), members["phase1.pattern"][:-30]):
+        with zipfile.ZipFile("bad.pattern", "w") as archive:
+            for name, member in members.items():
+                archive.writestr(name, content if name == "phase1.pattern" else member)
+        with pytest.raises(hb.FormatError, match=r"bad\.pattern"):
+            hb.read("bad.pattern")
+
+
+def test_what_a_reader_says_of_a_file_with_phases_is_kept(phases):
+    told = hb.read("both.pattern")
+    told = dataclasses.replace(told, meta={**told.meta, "notices": ["half of it is missing"]})
+    whole, found = PhaseOptions().read(["both.pattern"], SimpleNamespace(read=lambda *_: told), None)
+    assert len(found.graphs) == 2
+    assert "half of it is missing" in whole.meta["notices"]

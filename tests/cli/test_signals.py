@@ -1,9 +1,11 @@
 """Signals end the program whatever happens to their exceptions, or end a search; nothing is half-written."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -206,3 +208,50 @@ def test_a_closed_pipe_is_no_error_message(tmp_path):
     os.close(writer)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def processes_of_session(session):
+    """Return the living processes of a session (zombies of a finished one do not count)."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdecimal():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(entry))
+    return found
+
+
+def test_interrupts_at_random_moments(tmp_path):
+    chosen = random.Random(5)
+    words = ["map", "stencil:60x60", "--on", "node:8@10 core:8@1", "--preset", "strong", "-o", "x.txt"]
+    for _ in range(12):
+        process = subprocess.Popen(
+            [PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=tmp_path, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
+        time.sleep(0.15 + chosen.expovariate(2))
+        process.send_signal(signal.SIGINT)
+        if chosen.random() < 0.5:
+            time.sleep(chosen.uniform(0, 0.02))
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode in (0, 130), said
+        assert "Traceback" not in said
+        assert process.returncode == 0 or "hopbytes: interrupted" in said
+        (tmp_path / "x.txt").unlink(missing_ok=True)
+
+
+def test_no_worker_survives_an_interrupt(tmp_path, large_grid):
+    with long_map(tmp_path, large_grid) as run:
+        run.until("━".encode())
+        run.process.send_signal(signal.SIGINT)
+        run.process.communicate(timeout=PATIENCE)
+        limit = time.monotonic() + PATIENCE
+        while members := processes_of_session(run.process.pid):
+            assert time.monotonic() < limit, members
+            time.sleep(0.05)

@@ -10,6 +10,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM
 from helpers.terminal import on_terminal
+from hopbytes.show.describe import ranks_per_node
 
 PATTERN = EXAMPLES / "halo_96.pattern"
 ON = ("--on", "node:8@10 package:2@3 core:6@1", "--hosts", "n[1-8]")
@@ -94,3 +95,11 @@ def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_long_lists_of_ranks_are_cut_and_counted():
+    where = hb.allocate("node:2 core:64")
+    scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
+    lines = ranks_per_node(scattered, 60)
+    assert len(lines) == 2
+    assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)

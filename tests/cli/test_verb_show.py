@@ -13,7 +13,7 @@ from helpers.paths import PROGRAM, hwloc_sample
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.show.catalogue import catalogue
+from hopbytes.show.catalogue import catalogue, describe
 
 NODE = hwloc_sample("v2_smt_gpus.xml")
 ON = ("--on", "node:2@10 core:8@1", "--hosts", "left,right")
@@ -204,3 +204,24 @@ def test_probe_without_answers_leaves_nothing(hopbytes, tmp_path):
     done = hopbytes("probe", "-o", target, "--", "true", code=1)
     assert_refused(done, "probe", "node")
     assert not target.exists()
+
+
+def test_groups_of_options_are_printed():
+    (row,) = [row for row in catalogue("mappers") if row["name"] == "multisection"]
+    text = " ".join(describe([row], columns=100).split())
+    assert "options for coarsening: contraction_limit=1500, shared_hierarchies=8" in text
+    assert "options: " not in text
+
+
+def test_a_folder_without_permission(hopbytes, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    (tmp_path / "closed").mkdir(mode=0o500)
+    done = hopbytes("show", "node:2", "-o", "closed/x.svg")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "no permission" in done.stderr
+
+
+def test_options_that_do_not_belong_together(hopbytes):
+    for more in (("--json", "-o", "x.svg"), ("--on", "core:2")):
+        assert hopbytes("show", "node:2", *more).returncode == 2

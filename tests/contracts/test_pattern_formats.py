@@ -384,3 +384,10 @@ def test_a_ring_that_could_be_two_formats_is_not_guessed(tmp_path):
     assert read(path, "metis").n == 4
     path.write_text("4 2\n1 3\n2 4\n")  # two lines are not the neighbours of four tasks
     assert read(path, holds="pattern").n == 5
+
+
+def test_archives_are_told_apart(tmp_path):
+    graph = CommGraph.from_edges([0], [1], [3])
+    for name in ("npz", "pattern"):
+        write(graph, tmp_path / name, format=name)
+        assert same(read(tmp_path / name), graph)

@@ -12,6 +12,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import allocated
+from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import objectives
@@ -20,6 +21,7 @@ from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.method import QUICK
+from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build
 
@@ -207,3 +209,29 @@ def test_refiners_of_cost_never_raise_it_on_networks(name):
         problem, pe, bounds = placed_on(case, seed)
         after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
         assert cost.value(problem.graph, problem.where, after) <= cost.value(problem.graph, problem.where, pe)
+
+
+def test_presets_on_random_trees_cost_no_more_than_tasks_in_order():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        where = hb.Allocation.whole(random_machine(rng, max_cores=30))
+        graph = random_graph(rng, n=where.k if seed % 2 else max(1, where.k // 2))
+        in_order = map_tasks(graph, where, "identity", partition=False).info["comm_cost"]
+        for preset in presets:
+            limits = hb.Limits(work=200_000 if preset == "best" else None)
+            found = map_tasks(graph, where, preset, partition=False, threads=1, limits=limits)
+            assert found.info["comm_cost"] <= in_order
+
+
+@pytest.mark.parametrize("sample", most([3, 5], [5]))
+def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
+    """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
+    where = allocated("torus:4x4 / core:4", f"scattered:nodes=10:seed={sample}")
+    rng = np.random.default_rng(sample)
+    n = int(rng.integers(20, 29))
+    graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)
+    options = {"objective": "max_congestion", "seed": 3, "threads": 1}
+    strong = map_tasks(graph, where, "strong", **options)
+    limit = 2 * strong.info["work"]["arcs"]
+    best = map_tasks(graph, where, "best", **options, limits=hb.Limits(work=limit))
+    assert value("max_congestion", graph, best) <= value("max_congestion", graph, strong)

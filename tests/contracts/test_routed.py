@@ -1,5 +1,7 @@
 """What mappers and refiners that look at routes promise, on networks of every kind."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,11 @@ def test_weights_of_the_hybrid_metric():
             build(mappers, f"ptram:weights={wrong}")
     with pytest.raises(UnsupportedError, match="volume, messages"):
         build(mappers, "ug:weight=hops")
+
+
+def test_annealing_ends_with_the_deadline():
+    problem, pe, bounds = random_problem("torus:4x4@3 / core:2@1", 3, 1)
+    effort = Effort(seed=2, deadline=time.monotonic() + 0.5)
+    build(refiners, "routed:effort=1,anneal=true").refine(problem.graph, problem.where, pe, bounds, effort)
+    assert effort.out_of_time
+    assert effort.work["anneal_rounds"] >= 1

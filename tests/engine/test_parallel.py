@@ -164,3 +164,26 @@ def test_contraction_in_several_batches():
         assert np.array_equal(level.csr.indptr, indptr)
         assert np.array_equal(level.csr.targets, targets)
         assert (level.csr.weights == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_large_graphs_have_the_same_answers_on_all_numbers_of_threads(seed):
+    """Graphs of several ranges, unlike those that the definitions are quick enough for."""
+    csr = many(60_000, seed)
+    answers = []
+    for threads in (1, 2, 5):
+        control = RunControl(seed, threads)
+        cluster, count = cluster_synchronously(level_of(csr), 12, 20_000, control=control)
+        level = contract_in_parallel(level_of(csr), cluster, count, control=control)
+        coarse = (np.arange(count) * 8 // count).astype(np.int32)
+        pe, near = coarse[cluster], np.ones(len(cluster), np.uint8)
+        room = np.full(8, 8_000, np.int64)
+        table = np.abs(np.subtract.outer(np.arange(8), np.arange(8))).reshape(-1)
+        moves = move_synchronously(
+            level_of(csr, table=table), pe, near, room, 12, control=control
+        )
+        assert level.loads.sum() == 60_000
+        assert np.bincount(pe).max() <= 8_000
+        assert moves > 1_000
+        answers.append([part.tobytes() for part in (*level.csr, cluster, pe, near)])
+    assert answers[0] == answers[1] == answers[2]

@@ -192,3 +192,13 @@ def test_sparse_components_shrink_and_hubs_stay_cheap():
     child, cut = cut_once(graph, [n // 1000 + 1] * 1000, PartitionSettings(initial_partitions=1))
     assert max(np.bincount(child)) <= n // 1000 + 1
     assert cut == 2 * (n - np.bincount(child)[child[0]])  # each edge came in both directions
+
+
+def test_a_deadline_in_the_past_still_gives_a_partition():
+    rng = np.random.default_rng(9)
+    csr = random_csr(rng, 3000)
+    child, cut = cut_once(csr, [1000] * 4, THOROUGH, deadline=0.0)
+    assert child.min() >= 0
+    assert child.max() < 4
+    assert cut == cut_of(csr, child)
+    assert max(sums(child, None, 4)) <= 1000

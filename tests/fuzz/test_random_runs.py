@@ -91,3 +91,20 @@ def test_pes_beyond_their_caps_are_seen(weighted):
     said = complaints(run, pe, {**info, "balance": "met"})
     assert any("beyond their caps" in each for each in said)
     assert any("are empty" in each for each in said)
+
+
+def test_a_pe_that_does_not_exist_is_seen():
+    run, pe, info = found(processes)
+    pe[0] = run.place.where.k
+    assert len(complaints(run, pe, info)) == 1
+
+
+def test_tasks_in_other_places_than_fixed_or_on_forbidden_ones_are_seen():
+    run, pe, info = found(lambda run: run.options.get("fixed") and run.place.where.k > 1)
+    task = next(iter(run.options["fixed"]))
+    pe[task] = (pe[task] + 1) % run.place.where.k
+    assert any("fixed" in each for each in complaints(run, pe, info))
+    run, pe, info = found(lambda run: run.options.get("forbidden"))
+    task, barred = run.options["forbidden"][0]
+    pe[task] = barred
+    assert any("forbidden" in each for each in complaints(run, pe, info))

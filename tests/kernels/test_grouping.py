@@ -1,6 +1,8 @@
 """Grouping: compiled against the definitions, and answers that are known."""
 
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -98,3 +100,44 @@ def test_any_number_of_threads_gives_the_same_groups(seed):
         assert (group.tolist(), which) == (first[0].tolist(), first[1])
     if p <= 16:
         assert first[0].tolist() == by_twin(csr, arity, 30_000, 1)[0].tolist()
+
+
+def groupings(free, arity):
+    """All ways to make groups of `arity` of the objects in `free`."""
+    if not free:
+        yield []
+        return
+    for others in combinations(free[1:], arity - 1):
+        rest = [v for v in free[1:] if v not in others]
+        for groups in groupings(rest, arity):
+            yield [(free[0], *others), *groups]
+
+
+def test_shortest_prefix_is_found():
+    """Largest value last: no grouping has all its groups before the largest of the one that is found."""
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        weight = random_matrix(rng, 8).tolist()
+        values = {group: twin._leaving(weight, group) for group in combinations(range(8), 2)}
+        order = sorted(values, key=lambda group: (values[group], group))
+        found = twin._largest_last(order, 8)
+        prefix = order[: max(map(order.index, found))]
+        assert not any(
+            len(set().union(*groups)) == 8 for groups in combinations(prefix, 4)
+        )
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (6, 3), (8, 2), (8, 4), (9, 3), (10, 5), (12, 6), (12, 4)])
+def test_no_grouping_of_a_dozen_objects_leaves_less(shape):
+    p, arity = shape
+    every = np.empty((sum(1 for _ in groupings(list(range(p)), arity)), p), np.int64)
+    for row, groups in zip(every, groupings(list(range(p)), arity), strict=True):
+        for number, members in enumerate(groups):
+            row[list(members)] = number
+    for seed in range(12):
+        matrix = np.minimum(random_matrix(np.random.default_rng(seed), p), 10**6)
+        rows, columns = np.nonzero(np.triu(matrix))
+        least = 2 * int(((every[:, rows] != every[:, columns]) @ matrix[rows, columns]).min())
+        group, _ = group_objects(csr_of(matrix), arity, credit=0)
+        assert np.bincount(group).tolist() == [arity] * (p // arity)
+        assert leaving(matrix, group) == least

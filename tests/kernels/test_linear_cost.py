@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.engine_cases import cost_of, distances, random_csr, sums
+from helpers.engine_cases import cost_of, cut_once, distances, random_csr, sums
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.partition import RefinementSettings, refine_placement
-from hopbytes.engine.problem import SearchProblem, SearchSettings
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings
 from hopbytes.engine.slots import swap_refine
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
+from hopbytes.kernels.records import Csr, Distances
 
 
 def random_linear_cost(rng, n, k, feasible=None):
@@ -134,3 +135,34 @@ def test_scaled_costs_are_rounded_half_up():
     linear_cost = from_entries(np.arange(3), np.zeros(3, int), np.array([4, 5, FORBIDDEN]), np.full(3, 7))
     assert linear_cost.scaled(1, 2).costs.tolist() == [2, 3, FORBIDDEN]
     assert linear_cost.scaled(2, 3).rest.tolist() == [5, 5, 5]
+
+
+def test_a_free_task_goes_home_when_that_saves_more_than_it_costs():
+    """Two tasks that exchange 5; leaving home costs task 0 either 4 or 6."""
+    csr = Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([5, 5]))
+    for price, together in ((4, True), (6, False)):
+        linear_cost = from_entries(np.array([0]), np.array([1]), np.array([0]), np.array([price, 0]))
+        pe, _ = refine_placement(
+            SearchProblem(csr, None, Distances(table=np.array([0, 1, 1, 0])), linear_cost),
+            np.array([0, 0], np.int32), np.array([1, 1]) if not together else np.array([2, 2]),
+        )
+        assert pe.tolist() == ([1, 1] if together else pe.tolist())
+        assert linear_cost.at(pe)[0] + 5 * (pe[0] != pe[1]) <= price
+
+
+def test_partitions_put_fixed_vertices_where_they_belong():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        csr = random_csr(rng, 400, 4)
+        fixed = rng.choice(400, 60, replace=False)
+        place = rng.integers(0, 4, 60)
+        rest = np.zeros(400, np.int64)
+        rest[fixed] = FORBIDDEN
+        linear_cost = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
+        child, _ = cut_once(
+            csr, [110] * 4,
+            PartitionSettings(repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)),
+            seed=seed, linear_cost=linear_cost,
+        )
+        assert np.array_equal(child[fixed], place)
+        assert np.bincount(child).max() <= 110

@@ -177,3 +177,9 @@ def test_link_amounts_and_crossing_arcs_are_those_of_the_twin(kind):
 def test_squares_need_more_than_64_bits():
     amounts = np.full(3, 2**62, np.int64)
     assert _core.summarize_links(amounts, np.empty(0, np.int64)) == twin.summarize_links(amounts, np.empty(0))
+
+
+def test_shares_are_rounded_once_per_flow():
+    assert twin.share_of(1, 1, 3, 0) == 0
+    assert twin.share_of(1, 1, 2, 0) == 1
+    assert twin.share_of(5, 1, 3, 4) == round(5 / 3 * 16)

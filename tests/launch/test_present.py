@@ -3,11 +3,15 @@
 import json
 import subprocess
 
+import numpy as np
 import pytest
 
 import hopbytes as hb
 from helpers.paths import PROGRAM, executable
 from helpers.placements import place
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import LaunchingOptions, WritingOptions
+from hopbytes.cli.verb_run import verify
 from hopbytes.formats.exchange import Receipt
 from hopbytes.launch import installed
 from hopbytes.launch.installed import advice
@@ -151,3 +155,19 @@ def test_json_has_the_alternatives(tmp_path):
     record = json.loads(done.stdout)
     assert record["launch"] == record["launches"]["Open MPI 4"]
     assert set(record["launches"]) == {"Open MPI 4", "Open MPI 5"}
+
+
+def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
+    """The mapping is in the file in any case."""
+    monkeypatch.chdir(tmp_path)
+    seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.allocate("core:2"), info={"notices": ["all was seen"]})
+    monkeypatch.setattr("hopbytes.launch.launch.mapping_launched", lambda where, words: seen)
+    launcher = tmp_path / "mpirun"
+    executable(launcher, "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
+    for quiet in (False, True):
+        path = f"{quiet}.json"
+        command = [str(launcher), "./app"]
+        options = (MachineOptions(on="core:2"), WritingOptions(), LaunchingOptions())
+        verify(*options, None, command, output=path, quiet=quiet)
+        assert hb.read_mapping(path).pe.tolist() == [0, 1]
+        assert ("all was seen" in capsys.readouterr().err) != quiet

@@ -140,3 +140,11 @@ def test_words_of_a_program_arrive_as_they_were_typed_in_any_folder(tmp_path, la
         for path in seen:
             path.unlink()
         assert not list(folder.glob(".hopbytes*"))
+
+
+def test_where_a_launcher_puts_ranks(folder):
+    if shutil.which("mpiexec.hydra") is None:
+        pytest.skip("no mpiexec.hydra")
+    launch = ["mpiexec.hydra", "-n", "2", "-bind-to", "user:1,0"]
+    done = hopbytes(folder, "verify", "--on", "core:2", "--", *launch)
+    assert done.stdout == "1\n0\n", done.stderr

@@ -4,7 +4,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions, refused
-from helpers.paths import hwloc_sample
+from helpers.paths import GPU_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.delegating import by_gpu
 from hopbytes.machines.node.node_tree import Gpu, Part, node_tree
@@ -102,3 +102,10 @@ def test_hosts_without_gpus_and_too_few_cores():
     core = Part("machine", 0, (Part("core", 0, (Part("pu", 0),)),))
     with pytest.raises(FormatError, match=mentions("GPU 0", "no core")):
         by_gpu(node_tree(core, gpus=(Gpu(0, "a", (0,)), Gpu(1, "b", (0,)))), "a file")
+
+
+def test_units_of_nvlink_do_not_matter_where_a_host_is_a_domain():
+    where = hb.allocate(f"rails:2x4 / nvidia:{GPU_SAMPLES}/nccl_topo.xml")
+    assert where.gpus.tolist() == [0, 1, 2, 3] * 2
+    mapping = hb.map_tasks(hb.read("ml:tp=4,pp=1,dp=2,layers=4,order=dp-tp-cp-ep-pp"), where)
+    assert {int(where.node_of_pe[mapping.pe[task]]) for task in (0, 2, 4, 6)} in ({0}, {1})

@@ -245,3 +245,13 @@ def test_sure_loads_fit_in_any_order(caps, sizes):
 def test_integer_root_is_exact(value, degree):
     root = integer_root(value, degree)
     assert root**degree <= value < (root + 1) ** degree
+
+
+def test_heavy_tasks_fill_a_pe_and_the_rest_is_bounded_among_itself():
+    """A hub of a quarter of all load on 64 PEs must not let every PE hold a quarter."""
+    loads = np.ones(301, np.int64)
+    loads[17] = 100
+    bound = load_bound(loads, 301, np.ones(64, np.int64), THREE_PERCENT)
+    assert bound.heavy == 1
+    assert set(bound.caps.tolist()) == {5}  # ceil(300 / 63)
+    assert bound.loads[17] == 5

@@ -247,3 +247,14 @@ def test_blocks_that_are_no_partition_are_refused(block):
 def test_a_lone_small_volume_keeps_three_digits():
     volumes, factor = to_integers("volumes", [1.234567e-7], 1)
     assert volumes[0] / factor == pytest.approx(1.234567e-7, rel=1e-3)
+
+
+def test_j_of_the_model_is_j_of_its_mapping():
+    """Tasks that follow their blocks: J of the blocks is J of the tasks."""
+    import hopbytes as hb
+
+    graph, rng = hb.read("stencil:12x12"), np.random.default_rng(1)
+    block = rng.permutation(np.arange(144) % 8)
+    model = hb.map_tasks(graph.quotient(block), "node:2@10 core:4@1", "eco")
+    tasks = hb.evaluate(graph, hb.Mapping(model.pe[block], model.where))
+    assert tasks.comm_cost == model.info["comm_cost"]

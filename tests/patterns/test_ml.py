@@ -234,3 +234,10 @@ def test_two_levels_keep_most_bytes_inside():
     for arcs in found:
         far = arcs.sources // 8 != arcs.targets // 8
         assert np.all(arcs.sources[far] % 8 == arcs.targets[far] % 8)
+
+
+def test_parts_are_the_nearest_divisor():
+    found = all_reduce(np.arange(6)[None, :], 60, 1, "two_level", inner=4)
+    pairs = {(int(a), int(b)) for arcs in found for a, b in zip(arcs.sources, arcs.targets, strict=True)}
+    assert (2, 0) in pairs  # rings of three
+    assert (0, 3) in pairs

@@ -22,6 +22,11 @@ from hopbytes.record.application import (
 )
 from hopbytes.record.interposer import (
     check_private,
+    handed_on,
+    interposer_for,
+    keeps_monitoring_out,
+    monitoring,
+    preloading,
 )
 
 SAYS = {
@@ -188,3 +193,88 @@ def test_a_group_of_one_may_write(tmp_path, monkeypatch):
         monkeypatch.setattr(interposer.grp, "getgrgid", lambda number, group=group: group)
         assert interposer._others_write(about) != fine
     check_private(str(tmp_path))
+
+
+def test_several_programs_have_one_mpi_and_the_calls_of_all(here):
+    binary("a", OPEN, b"MPI_Pcontrol")
+    binary("b", OPEN + OWN)
+    binary("c", MPICH)
+    both = application_of(parsed("mpirun -n 1 ./a : -n 1 ./b", several=True))
+    assert (both.unfit, both.persistent) == (("MPI_Pcontrol", "neighbourhood collectives"), True)
+    with pytest.raises(UnsupportedError, match=mentions("./a", "./c", f"{here}/libmpi.so.12")):
+        application_of(parsed("mpirun -n 1 ./a : -n 1 ./c", several=True))
+
+
+def test_components_that_are_chosen_get_the_one_that_counts(here, monkeypatch):
+    """By the environment, or by files, of which ompi_info tells; not those that were typed."""
+    plain = monitoring("/f", parsed("mpirun ./a"))
+    assert plain == {"OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3",
+                     "OMPI_MCA_pml_monitoring_filename": "/f/rank"}  # fmt: skip
+    monkeypatch.setenv("OMPI_MCA_pml", "ob1")
+    monkeypatch.setenv("OMPI_MCA_coll", "^hcoll")
+    executable(here / "bin" / "ompi_info", "#!/bin/sh\necho mca:osc:base:param:osc:value:sm,monitoring\n"
+               "echo mca:coll:base:param:coll:value:basic\n"
+               "echo mca:btl:base:param:btl:value:self\n")  # fmt: skip
+    chosen = {"OMPI_MCA_pml": "ob1,monitoring", "OMPI_MCA_coll": "basic,monitoring"}
+    assert monitoring("/f", parsed("mpirun ./a")) == plain | chosen
+    typed = parsed("mpirun --mca pml ob1 ./a")
+    assert monitoring("/f", typed) == plain | {"OMPI_MCA_coll": "basic,monitoring"}
+    assert keeps_monitoring_out(typed) == "--mca pml ob1"
+    for words in ("--mca pml ^ob1", "--mca pml ob1,monitoring", "--mca btl self", "--mca pml"):
+        assert (
+            keeps_monitoring_out(parsed(f"mpirun {words} ./a".replace("pml ./a", "pml x,monitoring ./a")))
+            == ""
+        )
+
+
+def test_the_environment_of_the_interposer(monkeypatch):
+    both = {"LD_PRELOAD": "/i.so", "HOPBYTES_RECORD_FOLDER": "/f"}
+    assert preloading("/i.so", "/f", 0.0) == both
+    more = {"HOPBYTES_RECORD_SKIP": "0.5", "HOPBYTES_RECORD_ORDER": "7", "HOPBYTES_RECORD_KEPT": "9"}
+    assert preloading("/i.so", "/f", 0.5, 7, 9) == both | more
+    monkeypatch.setenv("LD_PRELOAD", "/env.so")
+    assert preloading("/i.so", "/f", 0.0)["LD_PRELOAD"] == "/i.so:/env.so"
+    two = {"A": "1", "B": "2"}
+    assert handed_on(parsed("mpirun ./a"), two) == {interposer.ENV_LIST: "A=1;B=2"}
+    assert handed_on(parsed("mpirun4 ./a"), two) == handed_on(parsed("mpirun -x C ./a"), two)
+    assert handed_on(parsed("mpirun4 -x C ./a"), two) == handed_on(parsed("mpiexec ./a"), two) == two
+    assert handed_on(parsed("mpirun ./a"), {}) == {}
+    monkeypatch.setenv(interposer.ENV_LIST, "C=3")
+    assert handed_on(parsed("mpirun ./a"), two) == {interposer.ENV_LIST: "C=3;A=1;B=2"}
+
+
+def test_the_interposer_is_built_by_the_compiler_of_the_programs_mpi(here, monkeypatch):
+    """Compilers beside the launcher are tried in turn; what they build is loaded with their own MPI."""
+    for name, library in (("mpicc", MPICH), ("mpicc.openmpi", OPEN)):
+        libs = library.format(here).replace("\t", "").replace("\n", "\\n")
+        executable(here / "bin" / name, f'#!/bin/sh\n[ "$1" = -show ] && exec echo {name}\n'
+                   f'for last; do :; done; echo made > "$last"\n'
+                   f'printf "{libs}" > {here}/built-{name}\n')  # fmt: skip
+    monkeypatch.setattr(
+        interposer,
+        "loaded_by",
+        lambda path: OPEN.format(here) if "openmpi" in made[-1] else MPICH.format(here),
+    )
+    made, build = [], interposer.interposer
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
+    here.chmod(0o700)
+    monkeypatch.setattr(
+        interposer,
+        "interposer",
+        lambda candidate, library: made.append(candidate) or build(candidate, library=library),
+    )
+    command = parsed("mpirun -n 2 ./app")
+    ours = Application("./app", "openmpi", True, f"{here}/libmpi.so.40")
+    assert interposer_for(ours, command).parent == here / "cache" / "hopbytes"
+    assert [os.path.basename(path) for path in made] == ["mpicc", "mpicc.openmpi"]
+    with pytest.raises(UnsupportedError, match=mentions("its MPI is MPICH", f"{here}/libmpi.so.40")):
+        interposer_for(ours, command, str(here / "bin" / "mpicc"))
+    script = Application("./app", "openmpi", False)
+    assert interposer_for(script, command)
+    with pytest.raises(UnsupportedError, match=mentions("mpirun is the launcher of Open MPI")):
+        interposer_for(script, command, str(here / "bin" / "mpicc"))
+    assert interposer_for(
+        script, parsed("mpiexec.intel ./app"), str(here / "bin" / "mpicc")
+    )  # named, same family
+    with pytest.raises(UnsupportedError, match=mentions("is the launcher of Intel MPI")):
+        interposer_for(script, parsed("mpiexec.intel ./app"))

@@ -418,3 +418,9 @@ def test_hosts_of_no_job_and_files_that_cannot_be_read(tmp_path):
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"), "--hostfile", str(path))
     assert (verb, machine) == ("advise", "node:2 core:2")
     assert "hosts:1: 'n1 cores=4'" in why
+
+
+def test_phases_are_told_where_the_program_named_any():
+    assert "phases" not in counted(Counts(n=2, phases={0: 5}), "ring", per_communicator=False)
+    facts = counted(Counts(n=2, phases={2: 7, 0: 5}), "ring", per_communicator=False)
+    assert facts["phases"] == {"0": 5, "2": 7}

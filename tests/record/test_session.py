@@ -17,7 +17,8 @@ from helpers.real_mpi import FAMILIES, mpi, program_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import WAITING
 from hopbytes.launch.installed import recognise
-from hopbytes.record.session import record
+from hopbytes.record.application import Application
+from hopbytes.record.session import reason, record
 
 CALLS = Path(__file__).parent / "calls.c"
 OPEN_MPI = ["openmpi 5", "openmpi 4.1"]
@@ -313,3 +314,14 @@ def test_a_rank_that_dies_is_named(tmp_path):
     done = record([*launch, str(script)], compiler=compiler)
     assert done.graph is None
     assert done.problem == "the recording is not complete: rank 0 never reached MPI_Finalize"
+
+
+def test_hosts_that_do_not_share_the_folder_are_named(monkeypatch, tmp_path):
+    """Every rank of a host is missing: the folder is not shared with it."""
+    for i in (0, 1):
+        (tmp_path / f"rank.{i}.txt").write_text("")
+    monkeypatch.setattr("hopbytes.record.session.hosts_of", lambda command: ["a", "a", "b", "b"])
+    program = Application("./app", "mpich", True)
+    said = reason(str(tmp_path), None, program, "2 of 4 ranks missing (2, 3)", 0, True)
+    expected = f"2 of 4 ranks missing (2, 3, on b): {tmp_path.parent} is not shared with b"
+    assert said == f"the recording is not complete: {expected}"

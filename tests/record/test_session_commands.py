@@ -264,3 +264,12 @@ def test_processes_that_do_not_hear_of_their_launcher():
     assert done.graph is None
     assert done.problem.startswith("each of 4 processes was alone, rank 0 of 1: ./wrapper.sh uses MPICH")
     assert done.problem.endswith("expected a launcher that its MPI supports")
+
+
+def test_what_was_assumed_is_said():
+    """A program that loads no MPI by itself is no script."""
+    launch, _ = mpi("openmpi 4.1")
+    done = record([*launch, "true"], hosts=False)
+    assert "true loads no MPI by itself: Open MPI was assumed" in done.problem
+    done = record([*launch, script("exit 0")], hosts=False)
+    assert "./wrapper.sh is a script: Open MPI was assumed" in done.problem

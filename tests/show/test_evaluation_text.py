@@ -136,3 +136,13 @@ def test_adapters_of_real_fabrics_are_rails(tmp_path, rails, on_rail):
         mapping = hb.Mapping(np.array(pe, np.int32), where)
         tensor, data = parallelism(hb.read(SPEC), mapping)
         assert (tensor.inside, data.inside, data.on_rail) == (1024, 0, expected)
+
+
+@pytest.mark.parametrize("order", ["tp-cp-ep-dp-pp", "dp-tp-cp-ep-pp", "pp-dp-cp-ep-tp"])
+def test_groups_find_their_domain_and_their_rail(order):
+    graph = hb.read(f"ml:tp=8,pp=4,dp=4,ep=4,order={order}")
+    mapping = hb.map_tasks(graph, "rails:16x8", "fast")
+    found = {each.kind: each for each in parallelism(graph, mapping)}
+    assert found["tensor"].inside == found["tensor"].volume
+    for kind in ("data", "pipeline", "expert"):
+        assert found[kind].on_rail + found[kind].inside == found[kind].volume, kind

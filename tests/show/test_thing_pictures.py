@@ -13,7 +13,7 @@ from helpers.paths import HWLOC_SAMPLES
 from hopbytes.show.back_ends import svg
 from hopbytes.show.bars import hop_panel, level_panel
 from hopbytes.show.machine_picture import home_nodes
-from hopbytes.show.marks import Panel, Raster, Rectangle, Words
+from hopbytes.show.marks import Panel, Raster, Rectangle, Words, width_of
 from hopbytes.show.matrix import matrix_panel, scale_panel
 from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture, pattern_picture
 from hopbytes.show.traffic import comm_matrix, hop_histogram, level_bytes
@@ -138,3 +138,31 @@ def test_large_mappings_are_a_box_per_node():
     words = words_of(mapping_picture(hb.Mapping(np.arange(where.k), where))[0])
     assert {f"n{number}" for number in range(1, 129)} <= set(words)
     assert {"0-63", "8128-8191"} <= set(words)
+
+
+def no_words_touch(panel: Panel) -> None:
+    """Check that no two texts lie on each other, by their estimated boxes."""
+    boxes = []
+    for mark in panel.marks:
+        if isinstance(mark, Words) and not mark.turned and mark.text.strip():
+            wide = width_of(mark.text, mark.size * 0.9)
+            left = mark.left - {"start": 0, "middle": wide / 2, "end": wide}[mark.anchor]
+            boxes.append((left, mark.base - 0.7 * mark.size, left + wide, mark.base, mark.text))
+    for number, one in enumerate(boxes):
+        for other in boxes[number + 1 :]:
+            apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+            assert apart, (one, other)
+
+
+def test_evaluation_on_links_also_has_hops_and_congestion():
+    graph = hb.read("stencil:4x4x4:bytes=1000")
+    mapping = hb.Mapping(np.random.default_rng(0).permutation(64), hb.allocate("torus:4x4x4"))
+    panel, _ = evaluation_picture(graph, mapping)
+    words = words_of(panel)
+    assert {"Volume by links on the way", "Links by load", "what a link carries", "1 link"} <= set(words)
+    no_words_touch(panel)
+
+
+def test_machines_without_levels_or_too_large_are_refused():
+    with pytest.raises(hb.UnsupportedError, match="expected named levels and at most"):
+        allocation_picture(hb.allocate("core:70000"))

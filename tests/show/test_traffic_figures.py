@@ -8,6 +8,7 @@ from hopbytes.show.names import pe_name, without_shared_end, without_shared_star
 from hopbytes.show.traffic import (
     heaviest_pairs,
     hop_histogram,
+    launcher_mapping,
     level_bytes,
     link_loads,
     load_histogram,
@@ -152,3 +153,20 @@ def test_pairs_without_traffic_are_left_out():
 )
 def test_names_lose_what_all_of_them_share(names, short):
     assert without_shared_end(without_shared_start(names)) == short
+
+
+@pytest.mark.parametrize("spec", MACHINES)
+def test_no_traffic_is_lost_among_levels(spec):
+    graph = recording()
+    mapping = scattered(graph, spec)
+    found = level_bytes(graph, {"mine": mapping, "theirs": launcher_mapping(graph, mapping)})
+    to_itself = int(graph.arc_volumes()[graph.sources() == graph.targets].sum())
+    assert found.volumes.sum(axis=1).tolist() == [graph.total_volume - to_itself] * 2
+
+
+def test_the_launcher_mapping_is_the_one_evaluate_compares_with():
+    graph = recording()
+    mapping = scattered(graph, MACHINES[0])
+    for order in ("fill", "cyclic"):
+        own = hb.evaluate(graph, launcher_mapping(graph, mapping, order))
+        assert own.comm_cost == hb.evaluate(graph, mapping, launcher=order).in_order.comm_cost

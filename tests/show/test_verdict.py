@@ -10,6 +10,7 @@ from helpers.placements import place
 from hopbytes.cost.metrics.baselines import as_recorded, in_order
 from hopbytes.show import verdict as judging
 from hopbytes.show.verdict import slots_sentence, verdict
+from hopbytes.util.quantities import amount
 
 
 def ring(n, volume, **facts):
@@ -214,3 +215,12 @@ def test_slots_and_what_the_others_would_cost():
         if mapping.info["slots"] != name:
             assert f"J {mapping.info['alternatives'][name]:,} ({option})" in told
     assert slots_sentence(hb.map_tasks(graph, hb.allocate(where, spread=True), "fast")) == ""
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1234, "1.23 kB"), (12345, "12.3 kB"), (120361892, "120 MB"),
+     (999_600, "1 MB"), (2**63, "9.22 EB")],
+)  # fmt: skip
+def test_amounts(volume, text):
+    assert amount(volume) == text

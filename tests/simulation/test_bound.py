@@ -312,3 +312,61 @@ def test_a_table_has_no_links(tmp_path):
     (tmp_path / "table.txt").write_text("0 1\n1 0\n")
     with pytest.raises(UnsupportedError, match="distances only"):
         bound(arcs((0, 1)), f"table:{tmp_path}/table.txt")
+
+
+def test_a_level_thinner_than_those_inside():
+    """Two processes of different islands exchange at what the outer level says, and the node stays wider."""
+    spec = "island:2@100:bw=1e8:lat=2e-6 node:2@10:bw=1e9:lat=1e-6"
+    assert bound(arcs((0, 2), n=4), spec).parts["link"] == pytest.approx(10e-3)
+    assert bound(arcs((0, 1), n=4), spec).parts["link"] == pytest.approx(1e-3)
+
+
+def test_latencies_of_levels_are_those_between_processes():
+    spec = "island:2@100:bw=1e9:lat=7e-6 node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e9:lat=5e-7"
+    for target, seconds in ((4, 7e-6), (2, 2e-6), (1, 5e-7)):
+        assert bound(arcs((0, target), size=0, n=8), spec).seconds == pytest.approx(seconds)
+
+
+def test_a_process_copies_one_message_after_the_other():
+    """Process 0 sends 1 MB to three others of its node at 10 GB/s: 0.3 ms, however many cores there are."""
+    found = bound(arcs((0, 1), (0, 2), (0, 3), n=4), "node:1@10:bw=1e9:lat=1e-6 core:4@1:bw=1e10:lat=0")
+    assert found.seconds == pytest.approx(3e-4)
+    assert (found.limit, found.flows, found.messages) == ("copy", 0, 3)
+
+
+def test_the_busiest_link_of_networks():
+    """The busiest link by brute force, over the routes of single messages."""
+    rng = np.random.default_rng(3)
+    for spec in ("torus:3x4:bw=1000000000:lat=0", "fattree:4x4:bw=1000000000:lat=0", "dragonfly:3x2x2"):
+        where = hb.allocate(spec)
+        graph = arcs(*{tuple(rng.choice(12, 2, replace=False)) for _ in range(60)})
+        pe = rng.permutation(where.k)[: graph.n]
+        found = hb.simulate(graph, hb.Mapping(pe, where), grade="bound", assume="hdr100")
+        network = where.machine.network()
+        loads = {}
+        for source, target in zip(graph.sources(), graph.targets, strict=True):
+            routes = network.routes([pe[source]], [pe[target]])
+            for link in routes.links.tolist():
+                loads[link] = loads.get(link, 0) + 10**6
+        assert found.links[0][1] == max(loads.values())
+
+
+def test_what_is_assumed_is_said():
+    found = bound(arcs((0, 2), n=4), "node:2 core:2")
+    assert found.seconds == pytest.approx(1e6 / 12.5e9 + 1.2e-6)
+    assert any("hdr100" in notice for notice in found.notices)
+    faster = bound(arcs((0, 2), n=4), "node:2 core:2", assume="ndr400")
+    assert faster.seconds < found.seconds
+
+
+def test_routers_at_the_end_of_a_line_have_one_link_only():
+    """What leaves router 0 has one link for itself, a router in the middle two."""
+    line = "mesh:4:bw=1000000000:lat=1e-6"
+    assert bound(arcs((0, 3), n=4), line).parts["injection"] == pytest.approx(1e-3)
+    assert bound(arcs((1, 2), n=4), line).parts["injection"] == pytest.approx(0.5e-3)
+
+
+def test_a_process_sends_while_it_receives():
+    """A chain inside one node: the process in the middle copies both messages at the same time."""
+    chain = bound(arcs((0, 1), (1, 2), n=3), "node:1@10:bw=1e9:lat=1e-6 core:3@1:bw=1e10:lat=1e-7")
+    assert chain.parts["copy"] == pytest.approx(0.1e-3)

@@ -13,8 +13,17 @@ import hopbytes as hb
 from bench.studies.simulation_time import by_simgrid
 from hopbytes.errors import FormatError, HopbytesError, MissingPackageError, UnsupportedError
 from hopbytes.simulation import bound, simgrid
-from hopbytes.simulation.simgrid import actions_in_order
-from hopbytes.simulation.simulate import trace_of
+from hopbytes.simulation.simgrid import actions, actions_in_order
+from hopbytes.simulation.simulate import GRADES, trace_of
+
+CLUSTER = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="n" radical="0-{last}" suffix="" speed="1Gf" bw="125MBps" lat="0us"
+           topology="{kind}" topo_parameters="{shape}" sharing_policy="SPLITDUPLEX"/>
+</platform>
+"""
+
 
 needs_simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None, reason="needs SimGrid's smpirun (Debian: libsimgrid-dev)"
@@ -328,3 +337,44 @@ def spread_sizes(n):
     """Return an all-to-all with a size of its own for every pair."""
     pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
     return hb.CommGraph.from_edges(*zip(*pairs, strict=True), range(1, len(pairs) + 1))
+
+
+def test_the_default_is_flows():
+    graph = arcs((0, 2), n=8)
+    assert hb.simulate(graph, hb.Mapping(range(8), hb.allocate(SLOW))).grade == "flows"
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    "spec",
+    ["node:8@10:bw=1e9:lat=1e-6 core:4@1:bw=1e10:lat=1e-7", "torus:2x4:lat=1e-7:bw=1000000000 / core:4",
+     "dragonfly:3x2x2:lat=1e-7:bw=1000000000 / core:4", "island:2 node:4 core:4"],
+)  # fmt: skip
+@pytest.mark.parametrize("mapper", ["identity", "random"])
+def test_flows_agree_with_the_replay(spec, mapper):
+    """Within 3 %; neither is below the lower bounds."""
+    graph, where = hb.read("stencil:4x4x2:points=27"), hb.allocate(spec)
+    mapping = hb.map_tasks(graph, where, mapper)
+    grades = (grade for grade in GRADES if grade != "waiting")  # which needs a trace
+    least, flows, replay = (hb.simulate(graph, mapping, grade=grade).seconds for grade in grades)
+    assert flows == pytest.approx(replay, rel=0.03)
+    assert min(flows, replay) > 0.9999 * least
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("kind", "shape", "last"),
+    [("TORUS", "4,2,2", 15), ("FAT_TREE", "2;4,4;1,2;1,2", 15)],
+    ids=["torus", "fat tree"],
+)
+def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last):
+    """SimGrid's own routing of its own kind of cluster, and our routes of the machine read from its file."""
+    path = tmp_path / "cluster.xml"
+    path.write_text(CLUSTER.format(kind=kind, shape=shape, last=last))
+    graph = hb.read("stencil:4x4:bytes=10000000")
+    mapping = hb.map_tasks(graph, hb.allocate(f"simgrid:{path}"), "random", seed=2)
+    ours = hb.simulate(graph, mapping, grade="flows").seconds
+    hosts = [f"n{number}" for number in mapping.pe.tolist()]
+    trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
+    theirs = simgrid.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
+    assert ours == pytest.approx(theirs, rel=1e-3)

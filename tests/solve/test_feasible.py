@@ -222,3 +222,23 @@ class TestRemapping:
         moved = hb.map_tasks(graph, TREE, constraints=hb.Constraints(initial=start, migration_price=3))
         assert set(moved.pe.tolist()) == set(start.tolist())
         assert moved.info["comm_cost"] + 3 * moved.info["migrations"] <= cost_of(graph, start)
+
+
+@pytest.mark.parametrize("mapper", ["identity", "random"])
+def test_mappers_that_know_nothing_of_single_tasks_still_keep_both_bounds(mapper):
+    found = hb.map_tasks(grid(WIDTH, loads=LOADS["half"]), WHERE, [mapper, "vcycle"])
+    assert np.bincount(found.pe[LOADS["half"] == 0], minlength=16).max() <= 75
+
+
+def test_fixed_tasks_stay_where_they_are_beside_idle_ones():
+    fixed = {0: 5, WIDTH - 1: 9}
+    found = hb.map_tasks(grid(WIDTH, loads=LOADS["half"]), WHERE, constraints=hb.Constraints(fixed=fixed))
+    assert (found.pe[0], found.pe[WIDTH - 1]) == (5, 9)
+
+
+def test_without_room_the_pe_with_the_most_room_is_taken():
+    where = hb.allocate("core:4@1")
+    cost = linear_cost_of(where, 3, forbidden=[(0, 0), (0, 1)])
+    start, loads = np.array([0, 2, 3], np.int32), np.array([9, 4, 2])
+    found = evict_forbidden(where, start, loads, np.array([9, 99, 5, 5]), cost, exact=False)
+    assert found.tolist() == [3, 2, 3]  # PE 1 has more room, but is closed to task 0

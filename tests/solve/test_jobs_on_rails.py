@@ -8,13 +8,15 @@ import pytest
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from helpers.machines import allocated
+from hopbytes.algorithms.base import Effort
 from hopbytes.cost.metrics.parallelism import parallelism
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.solve import rails
 from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.solve.map_tasks import weighs_links
-from hopbytes.solve.rails import NOISE, Judged, RailRule, busiest_link, worth_it
+from hopbytes.solve.method import plain
+from hopbytes.solve.rails import NOISE, Judged, RailRule, _hosts_exchanged, busiest_link, worth_it
 
 #: On the first two the mapping with the lowest J needs 2.2 and 3.1 times as long as ranks in order.
 JOBS = [
@@ -223,3 +225,33 @@ def test_only_training_jobs_have_the_rule():
     where = hb.allocate("rails:2x2")
     assert RailRule.of(hb.read("alltoall:4"), where) is None
     assert not RailRule.of(hb.read("ml:tp=1,pp=1,dp=4,layers=2"), where).whole
+
+
+def test_places_of_a_replica_are_numbered_as_the_text_says():
+    where = hb.allocate("node:3 gpu:[3,2,3]")
+    assert rails._in_turns(where.node_of_pe).tolist() == [0, 1, 2, 4, 3, 5, 6, 7]
+    assert rails._by_domain(where, np.arange(8), 2).tolist() == [0, 1, 3, 4, 5, 6, 2, 7]
+    assert rails._by_domain(where, np.array([1, 2, 4, 6]), 2).tolist() == [1, 2, 4, 6]
+    straight = hb.allocate("node:3 gpu:2")
+    shapes = [shape.tolist() for shape in rails._shapes(straight, np.arange(6), (2, 3))]
+    assert shapes == [[0, 1, 2, 3, 4, 5], [0, 1, 3, 2, 4, 5], [0, 2, 4, 1, 3, 5], [0, 3, 4, 1, 2, 5]]
+    assert len(list(rails._shapes(straight, np.arange(6), (1, 6)))) == 2
+
+
+def test_hosts_are_exchanged_whole():
+    """Rings over hosts 0, 2 and 1, 3 cross the spines until the hosts of a ring share a pod."""
+    where = hb.allocate("rails:4x2:pod=2:spines=1")
+    source, target = [0, 4, 1, 5, 2, 6, 3, 7], [4, 0, 5, 1, 6, 2, 7, 3]
+    graph = hb.CommGraph.from_edges(source, target, [9] * 8)
+    pe = np.arange(8, dtype=np.int32)
+    moved = _hosts_exchanged(graph, where, pe, plain("multisection", "swap"), Effort())
+    assert (moved % 2).tolist() == (pe % 2).tolist()
+    assert len(set(moved.tolist())) == 8
+    assert busiest_link(graph, where, moved) < busiest_link(graph, where, pe)
+
+
+@pytest.mark.parametrize(("grid", "machine", "hosts"), DIVISIBLE[:4])
+def test_a_limited_search_does_not_take_tensor_groups_apart(grid, machine, hosts):
+    graph, where = sides(machine, hosts, grid, LARGE)
+    mapping = hb.map_tasks(graph, where, limits=hb.Limits(work=1_000))
+    assert RailRule.of(graph, where).misplaced(mapping.pe) == (0, 0)

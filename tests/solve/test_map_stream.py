@@ -208,3 +208,24 @@ def test_a_factor_of_all_loads_changes_no_bound(tmp_path, buffer):
         found.append((mapping.pe.tolist(), mapping.info["balance"], asked // load, kept // load))
     assert found[0] == found[1]
     assert found[0][1:] == ("met", 27, 27)
+
+
+def test_single_arcs_count_once(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 300, 900), rng.integers(0, 300, 900)
+    graph = hb.CommGraph.from_edges(a, b, rng.integers(1, 50, 900), n=300)
+    mapping = hb.map_stream(written(tmp_path, graph, "g.edges"), "node:3@10 core:4@1")
+    check(graph, mapping)
+
+
+def test_a_hub_and_vertices_without_neighbours(tmp_path):
+    n = 600
+    a = np.arange(1, 500)
+    graph = hb.CommGraph.from_edges(
+        np.concatenate([a, 0 * a]), np.concatenate([0 * a, a]), n=n, undirected=True
+    )
+    path = written(tmp_path, graph, "g.parhip")
+    for buffer in (0, 10, 10**5):
+        mapping = hb.map_stream(path, "node:2@10 core:3@1", buffer=buffer)
+        check(graph, mapping)
+        assert mapping.info["balance"] == "met"

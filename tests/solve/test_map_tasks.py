@@ -1,5 +1,8 @@
 """map_tasks: which problem is solved, what each PE holds, and what is refused."""
 
+import json
+import time
+
 import numpy as np
 import pytest
 
@@ -297,3 +300,113 @@ def test_work_on_a_star_grows_with_its_leaves():
         star = hb.CommGraph.from_edges(np.zeros(leaves, np.int32), np.arange(1, leaves + 1, dtype=np.int32))
         work.append(hb.map_tasks(star, where, "fast", partition=True).info["work"]["arcs"])
     assert work[1] < 8 * work[0]
+
+
+@pytest.mark.parametrize(("n", "k"), [(65, 64), (129, 128), (63, 64), (64, 64), (127, 128)])
+def test_around_one_task_per_pe(n, k):
+    """As a partition every PE holds floor(n/k) or ceil(n/k), so none is empty when n >= k."""
+    mapping = map_tasks(chain_of(n), cluster(k // 4), "random", partition=True, seed=3)
+    counts = mapping.tasks_per_pe()
+    assert counts.min() == n // k
+    assert counts.max() == -(-n // k)
+    assert mapping.info["balance"] == "met"
+
+
+def test_more_tasks_than_pes_as_processes_names_both_numbers():
+    with pytest.raises(InfeasibleError, match=mentions("65", "64")):
+        map_tasks(chain_of(65), cluster(), "identity", partition=False)
+
+
+def test_fewer_tasks_than_pes_spread_over_nodes_or_pack():
+    spread = map_tasks(chain_of(8), hb.allocate(cluster(4), spread=True), "identity")
+    assert np.bincount(spread.pe // 4).tolist() == [2, 2, 2, 2]
+    packed = map_tasks(chain_of(8), hb.allocate(cluster(4), pack=True), "identity")
+    assert packed.pe.tolist() == list(range(8))
+    counted = map_tasks(chain_of(8), hb.allocate(cluster(4), tasks_per_node=3), "identity")
+    assert np.bincount(counted.pe // 4).tolist() == [3, 3, 2]
+
+
+def test_a_hub_of_a_quarter_of_the_load_gets_a_pe_to_itself():
+    loads = np.ones(301, np.int64)
+    loads[17] = 100
+    mapping = map_tasks(chain_of(301, loads), cluster(), "random", partition=True)
+    held = np.bincount(mapping.pe, weights=loads)
+    assert held[mapping.pe[17]] == 100
+    assert np.delete(held, mapping.pe[17]).max() <= 5  # ceil(300 / 63)
+    assert mapping.info["balance"] == "met"
+    assert "1 task is heavier" in mapping.info["notices"][0]
+
+
+def test_tasks_without_load_do_not_pile_up():
+    """150 of 300 tasks weigh nothing: at most ceil(1.03 * 150 / 16) = 10 of them on a PE."""
+    loads = np.arange(300) % 2
+    order = np.argsort(loads, kind="stable")  # all idle tasks first: in order they would fill whole PEs
+    mapping = map_tasks(chain_of(300, loads[order]), cluster(4), "identity", partition=True)
+    assert np.bincount(mapping.pe[loads[order] == 0], minlength=16).max() <= 10
+    assert np.bincount(mapping.pe[loads[order] == 1], minlength=16).max() <= 10
+
+
+def test_loads_of_forty_bits_keep_the_bound():
+    loads = np.random.default_rng(5).integers(1, 2**40, 400)
+    info = map_tasks(chain_of(400, loads), cluster(8), "random", partition=True).info
+    assert info["balance"] == "met"
+    assert info["bound_asked"] == 103 * int(loads.sum()) // (100 * 32)
+
+
+def test_info_agrees_with_an_independent_evaluation():
+    loads = np.random.default_rng(2).integers(0, 9, 100)
+    graph = chain_of(100, loads)
+    mapping = map_tasks(graph, cluster(2), "random", seed=9)
+    measured = hb.evaluate(graph, mapping, baselines=False).mapping
+    assert mapping.info["comm_cost"] == measured.comm_cost
+    assert mapping.info["imbalance"] == measured.imbalance
+    assert mapping.info["bound_kept"] == measured.max_load
+    assert mapping.info["seed"] == 9
+    assert mapping.info["mapper"] == "random"
+    assert mapping.info["version"] == hb.__version__
+    assert set(mapping.info["seconds"]) == {"map", "verify"}
+
+
+def test_refiners_are_told_the_relaxed_bound():
+    """They must not be asked to keep what the placement they start from does not keep."""
+    class Looks(Refiner):
+        def refine(self, graph, where, pe, bounds, effort):
+            seen.append(sorted(bounds.load.tolist()))
+            return pe
+
+    seen = []
+    two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
+    map_tasks(chain_of(4, [5, 5, 5, 2]), two, ["identity", Looks()], partition=True)
+    assert seen == [[9, 10]]
+
+
+def test_progress_and_an_interrupt_pass_through():
+    class Impatient(Mapper):
+        def map(self, graph, where, bounds, effort):
+            effort.progress("working", 1, 2)
+            raise KeyboardInterrupt
+
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        map_tasks(chain_of(8), cluster(), Impatient(), progress=lambda *what: seen.append(what))
+    assert seen == [("working", 1, 2)]
+
+
+def test_the_deadline_reaches_the_mapper_in_time_for_verification():
+    class Asks(Mapper):
+        def map(self, graph, where, bounds, effort):
+            deadlines.append(effort.deadline)
+            return np.arange(graph.n, dtype=np.int32)
+
+    deadlines = []
+    map_tasks(chain_of(64), cluster(), Asks())
+    latest = time.monotonic() + 60
+    map_tasks(chain_of(64), cluster(), Asks(), limits=hb.Limits(time=60))
+    assert deadlines[0] is None
+    assert time.monotonic() < deadlines[1] < latest + 60
+    assert deadlines[1] < time.monotonic() + 60
+
+
+def test_info_is_plain_data():
+    info = map_tasks(chain_of(640, np.arange(640) % 3), cluster(), "random").info
+    assert json.loads(json.dumps(info)) == info

@@ -15,7 +15,7 @@ from helpers.thorough import most
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
-from hopbytes.solve.remapper import RepairProblem, Savings, by_v_cycles, savings_at_first
+from hopbytes.solve.remapper import HIGHER, RepairProblem, Savings, by_v_cycles, repaired, savings_at_first
 
 MACHINES = ("node:2@10 core:3@1", "torus:3x2", "island:2@100 node:2@10 core:2@1", "torus:2x2 / core:2@1")
 
@@ -440,3 +440,42 @@ def test_batches_save_for_each_of_their_changes():
     kinds = savings_at_first(101, 7, one_per_pe=False).values()
     assert [(kind.per_change, kind.saved) for kind in kinds] == [(81, 700), (20, 84)]
     assert not Savings(0, 2.0, saved=99).suffices(1)
+
+
+def test_a_restored_pe_is_used_again(grid):
+    graph, where, mapping = grid
+    remapper = hb.Remapper(graph, where, mapping)
+    remapper.apply(lost=[5, 6])
+    remapper.apply(restored=[5])  # the bound falls, so tasks have to go there
+    assert remapper.pe_loads[5] > 0
+    assert remapper.pe_loads[6] == 0
+    assert np.all(remapper.pe_loads <= remapper.bounds)
+
+
+def test_a_high_price_keeps_tasks_where_they_are(grid):
+    graph, where, mapping = grid
+    remapper = hb.Remapper(graph, where, mapping, migration_price=10**9)
+    assert sum(remapper.apply(**changes).migrations for changes in random_batches(graph, 5)) == 0
+
+
+def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
+    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share that of a migration."""
+    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
+    here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
+    cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))
+    for allowed, keeps, prices, after in cases:
+        seen = []
+
+        def search(problem, price, keeps=keeps, seen=seen):
+            seen.append(price)
+            return here if len(seen) > keeps else there
+
+        problem = RepairProblem(
+            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, allowed, 0, True, 0, 1
+        )  # fmt: skip
+        savings = Savings(1, 1.0, batches=4)
+        best, _ = repaired(problem, savings, search)
+        assert (seen, savings.price) == (prices, after)
+        assert best.tolist() == here.tolist()  # two migrations cost 20, and J is the same
+    assert HIGHER == 3
+    assert [Savings(1, 1.0, batches=count).use for count in (0, 1, 9, 11)] == [1, 1, 9, 10]

@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import grid
-from hopbytes.algorithms.base import LEAST_STEP
+from hopbytes.algorithms.base import LEAST_STEP, Effort
 from hopbytes.errors import UnsupportedError
 
 WHERE = hb.allocate("node:4@10 core:4@1")
@@ -104,3 +104,14 @@ def test_a_limit_that_ends_a_partition_early_leaves_no_more_than_blocks_in_order
         found = hb.map_tasks("stencil:60000x4", where, partition=True, limits=limits)
     in_order = hb.map_tasks("stencil:60000x4", where, "identity", partition=True)
     assert found.comm_cost <= in_order.comm_cost
+
+
+def test_effort_is_used_up_by_work_or_time():
+    effort = Effort(work_limit=5)
+    effort.spend(4)
+    assert not effort.used_up
+    effort.spend(100, whole=False)
+    assert effort.work == {"arcs": 4, "cut_short": 1}
+    effort.spend(1)
+    assert effort.used_up
+    assert Effort(deadline=0.0).used_up

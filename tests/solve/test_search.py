@@ -104,3 +104,12 @@ def test_whoever_names_an_algorithm_gets_it_for_all_arcs():
 
     hb.map_tasks(graph, WHERE, Watching())
     assert seen == [graph.m]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", range(4))
+def test_presets_are_ordered_on_larger_random_graphs(step):
+    number = FIRST + step
+    said, graph, where, options = drawn(number, (300, 1500))
+    found, costs = complaints(graph, where, options, number, False)
+    assert not found, (number, said, costs)

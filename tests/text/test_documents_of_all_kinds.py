@@ -53,3 +53,47 @@ def test_objects_of_json():
         with pytest.raises(FormatError) as caught:
             parse_object(text, "x", "a thing")
         assert all(word in str(caught.value) for word in words.split()), caught.value
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    (b"<b/>", "x:1 <b> <a>"), (b"\n<a>\n<c>\n</a>", "x:4 mismatched"), (b"<a>\n<b/>\n", "x:3 middle"),
+    (b" ", "x no content"), (b"<a/><a/>", "x:1 junk"), (b'<!DOCTYPE a [<!ENTITY e "x">]><a/>', "x:1"),
+    (b'<!DOCTYPE a SYSTEM "x">\n<a>&e;</a>', "x:2 entity"),
+    (b"<!DOCTYPE a [<!NOTATION n SYSTEM 'x'>]><a/>", "x:1 declarations"),
+])  # fmt: skip
+def test_faults_of_xml(text, words):
+    with pytest.raises(FormatError) as caught:
+        xml(text)
+    assert all(word in str(caught.value) for word in words.split()), caught.value
+    assert ("middle" in str(caught.value)) == ("middle" in words)
+
+
+def test_yaml_nodes(tmp_path):
+    top = yaml(tmp_path, "a: 1\nb:\n- x\n- {y: '2'}\n---\nanother: document\n").mapping("top")
+    assert (top["a"].line, top["b"].line, list(top)) == (1, 3, ["a", "b"])
+    word, pairs = top["b"].items("b")
+    assert (word.text("x"), word.line, pairs.mapping("y")["y"].integer("y", 2, 2)) == ("x", 3, 2)
+    assert yaml(tmp_path, "[" * 50 + "]" * 50).line == 1
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("a: b\nc: [1\n", "x:3 YAML"), ("\n- &n a\n- *n\n", "x:3 alias"), ("---\n", "'' pairs"),
+    ("# nothing\n", "x empty"), ("a: 1\nb: 2\na: 3\n", "x:3 twice"), ("\n? [k]\n: v\n", "x:2 word"),
+    ("[" * 50 + "\n[" + "]" * 51, "x:2 50"), ("- a\n", "x:1 list pairs"), ("a: \x00\n", "x characters"),
+])  # fmt: skip
+def test_faults_of_yaml(tmp_path, text, words):
+    with pytest.raises(FormatError) as caught:
+        yaml(tmp_path, text).mapping("it")
+    assert all(word in str(caught.value) for word in words.split()), caught.value
+    assert "\n" not in str(caught.value)
+
+
+def test_kinds_of_yaml_nodes(tmp_path):
+    top = yaml(tmp_path, "a: [1]\nb: {c: d}\n").mapping("top")
+    for read, words in (
+        (top["a"].text, "x:1 list word"), (top["b"].text, "x:2 mapping word"), (top["b"].items, "x:2 list"),
+        (top["b"].mapping("b")["c"].items, "x:2 'd' list"), (top["a"].mapping, "x:1 list pairs"),
+    ):  # fmt: skip
+        with pytest.raises(FormatError) as caught:
+            read("it")
+        assert all(word in str(caught.value) for word in words.split()), caught.value

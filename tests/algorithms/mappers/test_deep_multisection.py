@@ -54,3 +54,10 @@ def test_turbo_scans_fewer_edges_than_fast():
     )
     assert 2 * turbo.info["work"]["arcs"] < fast.info["work"]["arcs"]
     assert turbo.info["comm_cost"] < 1.3 * fast.info["comm_cost"]
+
+
+def test_large_weights_do_not_overflow():
+    graph = hb.CommGraph.from_edges(*np.array([(v, v + 1) for v in range(2999)]).T, np.full(2999, 2**42))
+    mapping = hb.map_tasks(graph, MACHINE, DEEP, partition=True)
+    assert mapping.info["balance"] == "met"
+    assert 0 < mapping.info["comm_cost"] <= 40 * 100 * 2 * 2**42

@@ -178,3 +178,9 @@ def test_loads_are_respected_and_groups_of_pes_are_the_definition(seed):
     assert mapping.info["comm_cost"] <= again.info["comm_cost"] * 1.001
     same = hb.map_tasks(graph, where, "treematch", partition=True, imbalance=0.1, seed=seed, threads=3)
     assert same.pe.tolist() == mapping.pe.tolist()
+
+
+def test_example_of_the_paper_for_other_numbers_of_tasks():
+    order = np.random.default_rng(0).permutation(8)
+    graph = hb.CommGraph.from_dense(np.array(TREEMATCH_FIGURE_1)[np.ix_(order, order)])
+    assert hb.map_tasks(graph, hb.allocate(TREE), "treematch").info["comm_cost"] == 18568

@@ -5,10 +5,12 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
+from hopbytes.algorithms.base import Bounds, Effort, mappers
 from hopbytes.algorithms.mappers.level_by_level import halved
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.util.options import build
 
 
 def cliques(count, size, rng):
@@ -46,3 +48,14 @@ def test_halves_follow_the_machine_before_they_follow_numbers():
         [0, 1, 2, 2, 3, 3, 4],
         [0, 1, 2, 3, 4, 5, 6],
     ]
+
+
+def test_bottom_up_fills_units_exactly_on_three_levels():
+    where = hb.Allocation.whole(
+        Tree((Level("rack", 100), Level("node", 10), Level("core", 1)), (3, 4, 5))
+    )
+    rng = np.random.default_rng(1)
+    small = hb.CommGraph.from_edges(rng.integers(0, 60, 200), rng.integers(0, 60, 200), n=60)
+    one_each = np.ones(60, np.int64)
+    pe = build(mappers, "bottom_up").map(small, where, Bounds(one_each, one_each, exact=True), Effort(seed=3))
+    assert sorted(pe.tolist()) == list(range(60))

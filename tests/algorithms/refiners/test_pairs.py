@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.refiners.pairs import _near_pairs
 from hopbytes.algorithms.shared.sequential_assignment import random_order
 
 
@@ -64,3 +65,12 @@ def test_bad_orders_and_too_many_pairs(monkeypatch):
     monkeypatch.setattr("hopbytes.algorithms.refiners.pairs.MOST_SCANNED", 100)
     with pytest.raises(hb.UnsupportedError, match="order=pairs: more than 100 arcs"):
         hb.map_tasks("stencil:4x4", "core:16", ["random", "n_cd:order=pairs"])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10])
+def test_near_pairs_are_those_of_a_breadth_first_search(d):
+    for seed in range(10):
+        graph = random_graph(np.random.default_rng(seed), 12, 14)
+        hops = hops_of(graph)
+        expected = [[u, v] for u, v in itertools.combinations(range(12), 2) if 1 <= hops[u].get(v, 99) <= d]
+        assert _near_pairs(graph.symmetric_positive(), d).tolist() == expected

@@ -216,3 +216,15 @@ def test_json_keys_are_stable_and_random_is_a_mean_with_its_range():
     bare = evaluate(graph, Mapping(np.arange(8, dtype=np.int32), where), baselines=False).to_dict()
     assert "in_order" not in bare
     assert "random" not in bare
+
+
+@given(cases())
+@settings(deadline=None, max_examples=60)
+def test_level_sums_make_up_the_whole(case):
+    graph, where, pe = case
+    found = measure(graph, where, pe)
+    assert found.comm_cost == sum(level.volume * level.distance for level in found.levels)
+    assert found.edge_cut == sum(level.volume for level in found.levels) == found.levels[-1].cut
+    inwards = [*where.machine.levels[1:], Level("nothing", 0)]
+    steps = [a.distance - b.distance for a, b in zip(where.machine.levels, inwards, strict=True)]
+    assert found.comm_cost == sum(level.cut * step for level, step in zip(found.levels, steps, strict=True))

@@ -16,7 +16,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions, refused
 from helpers.frameworks import needs_jax, needs_torch, python_with
-from helpers.paths import ROOT, file_with
+from helpers.paths import ROOT, executable, file_with
 from helpers.placements import place, write
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
@@ -276,3 +276,19 @@ def test_what_it_cannot_say(monkeypatch):
     monkeypatch.setattr(host_orders, "LARGEST", 100)
     with pytest.raises(UnsupportedError, match=mentions("3 hosts", "100")):
         data(range(6))
+
+
+def test_a_pod_finds_its_node_rank_by_node_or_by_its_own_name(tmp_path):
+    found, _ = data([2, 3, 4, 5, 0, 1])
+    (tmp_path / "run").write_text(found["torchrun.sh"])
+    for name, text in {"hostname": "echo $AM", "torchrun": 'echo "$@"'}.items():
+        executable(tmp_path / name, f"#!/bin/sh\n{text}\n")
+
+    def run(**names):
+        env = {"PATH": f"{tmp_path}:/usr/bin:/bin", **names}
+        command = ["sh", tmp_path / "run", "train.py"]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
+
+    assert "--node-rank=1 " in run(AM="job-workers-0-7", NODE_NAME=NODES[2]).stdout
+    assert "--node-rank=2 " in run(AM="node-b").stdout
+    assert run(AM="job-workers-0-7").returncode == 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
-from helpers.placements import place, write
+from helpers.placements import mappings, place, write
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
 
@@ -32,3 +34,26 @@ def test_the_order_of_launch_has_to_be_a_name():
     mapping = hb.map_tasks("alltoall:4", "node:2 core:2")
     with pytest.raises(UnsupportedError, match="launched"):
         formats["lammps"].write_mapping(mapping, {"launched": 3})
+
+
+@given(mappings(), st.sampled_from(["block", "cyclic"]), st.sampled_from(["newrank", "lammps"]))
+@settings(deadline=None, max_examples=100)
+def test_new_ranks_bring_every_task_to_its_slot(mapping, launched, form):
+    """Start ranks as the launcher would, renumber them, and find every task where the mapping wants it."""
+    lines = write(form, mapping, launched=launched).files[""].splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    new = [int(row[-1]) for row in rows]
+    assert sorted(new) == list(range(mapping.n))
+    if form == "lammps":  # pairs for -reorder custom
+        assert [int(row[0]) for row in rows] == list(range(mapping.n))
+    node = mapping.where.node_of_pe
+    free = sorted(mapping.pe.tolist())
+    started = []
+    if launched == "block":
+        started = free
+    while free and launched == "cyclic":  # every node takes one rank a round, while it has slots
+        for unit in sorted({int(node[pe]) for pe in free}):
+            pe = next(pe for pe in free if node[pe] == unit)
+            started.append(pe)
+            free.remove(pe)
+    assert [mapping.pe[task] for task in new] == started

@@ -272,3 +272,27 @@ def test_slots_follow_capacities_when_there_are_more_processes():
     where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
     mapping = hb.map_tasks(path(17), hb.allocate(where, oversubscribe=True))
     assert mapping.tasks_per_pe().tolist() == [2, 2, 7, 6]
+
+
+def test_selecting_pes_keeps_their_cores():
+    where = hb.allocate("node:2 core:4", cores_per_task=2)
+    some = where.select(np.array([1, 2]))
+    assert rows(some) == [[2, 3], [4, 5]]
+    assert some.notices == where.notices
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco", "strong"])
+def test_loads_follow_capacities(preset):
+    where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
+    mapping = hb.map_tasks(path(400), where, preset)
+    assert mapping.info["balance"] == "met"
+    assert np.all(mapping.tasks_per_pe() <= np.array([51, 51, 154, 154]))
+    loads = np.random.default_rng(1).integers(1, 9, 400)
+    weighted = hb.CommGraph.from_edges(range(399), range(1, 400), loads=loads)
+    held = np.bincount(hb.map_tasks(weighted, where, preset).pe, loads, minlength=4)
+    assert np.all(held <= 1.03 * loads.sum() * np.array([1, 1, 3, 3]) / 8 + 1)
+
+
+def test_an_excluded_part_keeps_the_capacities_of_the_rest():
+    where = hb.allocate("node:3@10:cap=[1,2,3] core:2@1", exclude="node=1")
+    assert where.capacity.tolist() == [1, 1, 3, 3]

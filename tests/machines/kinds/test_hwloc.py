@@ -360,3 +360,12 @@ def test_mi300a_of_the_samples():
     package = dict(zip(tree.os_pus.tolist(), packages, strict=True))
     assert [{package[pu] for pu in gpu.pus} for gpu in tree.gpus] == [{i // 6} for i in range(24)]
     assert sorted(where.gpus.tolist()) == [*range(24)]
+
+
+def test_stored_mappings_keep_the_gpus(tmp_path):
+    where = hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu")
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7])
+    hb.write(hb.map_tasks(graph, where, seed=1), tmp_path / "m.json")
+    stored = hb.read(tmp_path / "m.json", where=where)
+    assert stored.where.gpus.tolist() == [0, 1, 2]
+    assert stored.where.os_pus(2) == where.os_pus(2)

@@ -12,6 +12,7 @@ from helpers.errors import mentions
 from helpers.fabric_text import route, two_level_fabric
 from helpers.hwloc_text import ADAPTER, NVIDIA
 from helpers.hwloc_text import node as hwloc_node
+from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.spec import parse_machine
@@ -278,3 +279,22 @@ def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
     again = hb.read(tmp_path / "m.json")
     assert sent_through(again.where) == list(range(8))
     assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
+
+
+@pytest.mark.shared
+def test_gpus_choose_adapters_of_their_hosts():
+    """Four GPUs of a node, two near each package, on the four adapters of a host."""
+    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_minhop.txt.gz:rails=gpu"
+    whole = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4]
+    spec += f" / hwloc:{SHARED_SAMPLES}/hwloc/v2_lassen_converted.xml"
+    where = hb.allocate(spec, per="gpu", hosts=[whole[3], whole[50]])
+    assert where.k == 8
+    names = [where.machine.network().name_endpoint(int(endpoint)) for endpoint in where.endpoints]
+    for pe, name in enumerate(names):
+        host, label = name.split(" ")
+        assert host == where.hosts[where.node_of_pe[pe]]
+        assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
+    with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
+        hb.allocate(spec)
+    with pytest.raises(FormatError, match="hosts are not among the machine's"):
+        hb.allocate(spec, per="gpu", hosts="x1")

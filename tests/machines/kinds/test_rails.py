@@ -7,6 +7,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.machines import link_names
 from hopbytes.errors import UnsupportedError
+from hopbytes.formats.base import formats
 from hopbytes.machines.spec import parse_machine
 
 
@@ -82,3 +83,16 @@ def test_weight_time_is_refused_with_the_reason():
         hb.map_tasks(graph, where, weight="time")
     assert hb.map_tasks(graph, where).n == 8
     assert "seconds" not in str(hb.evaluate(graph, hb.map_tasks(graph, where)))
+
+
+def test_hosts_are_hosts_and_slots_are_gpus():
+    where = hb.allocate("rails:3x2 / gpu:2 core:3", hosts="a[1-3]", exclude="node=a2")
+    assert where.k == 4
+    assert where.gpus.tolist() == [0, 1, 0, 1]
+    assert [len(where.cores_of(pe)) for pe in range(4)] == [3] * 4
+    mapping = hb.map_tasks("alltoall:4", where)
+    for name in ("torchrun", "slurm", "openmpi", "hydra"):
+        text = formats[name].write_mapping(mapping, {}).files[""]
+        assert "a1" in text, name
+        assert "a3" in text, name
+        assert "a2" not in text, name

@@ -86,3 +86,20 @@ def test_the_longest_side_of_the_box_is_cut():
     # y = 7, 0, 1, 2 is a box of length 4 on the ring, not one of length 8.
     assert [part.tolist() for part in torus.split_nodes(np.array([0, 1, 2, 7]))] == [[0, 7], [1, 2]]
     assert [len(part) for part in torus.split_nodes(np.arange(32))] == [16, 16]
+
+
+def test_capacities_per_dimension_and_their_prices():
+    machine = parse_machine("torus:3x3:bw=6x4")
+    prices, unit = machine.network().prices()
+    assert unit == 12
+    assert prices is not None
+    assert prices.reshape(-1, 4)[0].tolist() == [2, 2, 3, 3]
+
+
+def test_unequal_nodes():
+    machine = parse_machine("torus:3 / core:[1,2,3]")
+    assert machine.n_cores == 6
+    assert machine.node_of_core().tolist() == [0, 1, 1, 2, 2, 2]
+    two = parse_machine("torus:2 / package:2 core:[1,2]")
+    assert two.node_of_core().tolist() == [0, 0, 0, 1, 1, 1]
+    assert parse_machine("torus:2 / package:2 core:[1,2,3,4]").n_cores == 10

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.slabs import mapped_over, part_of
+from helpers.slabs import mapped_over, part_of, whole
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
@@ -185,3 +185,9 @@ def test_a_factor_of_all_loads_changes_no_answer():
         found.append((pe.tolist(), info["balance"], bounds))
         assert info["bound_kept"] == np.bincount(pe, weights=graph.loads).max()
     assert found[0] == found[1]
+
+
+def test_slabs_together_are_the_graph():
+    graph = grid(9)
+    again = whole([part_of(graph, rank, 4) for rank in range(4)])
+    assert again.targets.tolist() == graph.targets.tolist()

@@ -1,6 +1,7 @@
 """One task per PE over several processes: exact counts, J, and the same answer as a plain definition."""
 
-from itertools import product
+from collections import deque
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from helpers.slabs import mapped_over, part_of
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import InfeasibleError
+from hopbytes.kernels.records import Distances
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mpi import evaluate_distributed, map_distributed
 from hopbytes.mpi.distributed.one_each import cost_of_one_each, regular_tree
+from hopbytes.mpi.distributed.refinement import Target, evened
 from hopbytes.mpi.distributed.rows import Member, checked_rows
 
 
@@ -165,3 +168,79 @@ def test_evaluation_of_what_was_written():
         return evaluate_distributed(comm, slab, pe[first : first + slab.n], on)["comm_cost"]
 
     assert together(3, work) == [info["comm_cost"]] * 3
+
+
+def shortest(left, spare, k):
+    ahead, queue = {b: [b] for b in range(k) if spare[b] < 0}, deque(b for b in range(k) if spare[b] < 0)
+    while queue:
+        at = queue.popleft()
+        for to in range(k):
+            if left.get((at, to), 0) > 0 and to not in ahead:
+                ahead[to] = [*ahead[at], to]
+                queue.append(to)
+                if spare[to] > 0:
+                    return ahead[to]
+    return None
+
+
+def plainly_evened(neighbours, pe, caps, rounds=12):
+    """Exact sizes by definition: flows along shortest ways between PEs, then the tasks of least loss."""
+    pe, k = list(pe), len(caps)
+    for _ in range(rounds):
+        spare = [caps[b] - pe.count(b) for b in range(k)]
+        if min(spare) >= 0:
+            break
+        ways = {}
+        for v, around in enumerate(neighbours):
+            to = {}
+            for u, weight in around.items():
+                to[pe[u]] = to.get(pe[u], 0) + weight
+            inside = to.pop(pe[v], 0)
+            for b, weight in to.items():
+                ways.setdefault((pe[v], b), []).append((inside - weight, v))
+        left = {way: len(found) for way, found in ways.items()}
+        flow = dict.fromkeys(ways, 0)
+        while path := shortest(left, spare, k):
+            amount = min(-spare[path[0]], spare[path[-1]], *(left[step] for step in pairwise(path)))
+            for step in pairwise(path):
+                left[step] -= amount
+                flow[step] += amount
+            spare[path[0]] += amount
+            spare[path[-1]] -= amount
+        moved = {}
+        for way in sorted(ways):
+            for _, v in sorted(ways[way])[: flow[way]]:
+                moved.setdefault(v, way[1])
+        for v, b in moved.items():
+            pe[v] = b
+    return pe
+
+
+@pytest.mark.parametrize("seed", range(most(200, 30)))
+def test_exact_sizes_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(8, 60)), int(rng.integers(2, 7))
+    tails, heads = rng.integers(0, n, 3 * n), rng.integers(0, n, 3 * n)
+    apart = tails != heads
+    volume = rng.integers(1, 9, 3 * n)[apart]
+    tails, heads = tails[apart], heads[apart]
+    graph = hb.CommGraph.from_edges(
+        np.append(tails, heads), np.append(heads, tails), np.append(volume, volume), n=n
+    )
+    pe = np.sort(rng.integers(0, k, n)).astype(np.int32)
+    caps = np.full(k, n // k, np.int64)
+    caps[: n % k] += 1
+    neighbours = [
+        dict(zip(graph.targets[begin:end].tolist(), graph.volumes[begin:end].tolist(), strict=True))
+        for begin, end in pairwise(graph.indptr)
+    ]
+    target = Target(Distances(table=(1 - np.eye(k, dtype=np.int64)).reshape(-1)), caps)
+
+    def work(comm):
+        rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), comm.Get_size()))
+        return evened(rows, pe[rows.first : rows.first + rows.n], target)
+
+    assert together(1, work)[0].tolist() == plainly_evened(neighbours, pe.tolist(), caps.tolist())
+    several = np.bincount(np.concatenate(together(3, work)), minlength=k)
+    before = np.bincount(pe, minlength=k)
+    assert np.maximum(several - caps, 0).sum() <= np.maximum(before - caps, 0).sum()

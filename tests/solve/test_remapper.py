@@ -442,8 +442,8 @@ def test_batches_save_for_each_of_their_changes():
     assert not Savings(0, 2.0, saved=99).suffices(1)
 
 
-def test_a_restored_pe_is_used_again(grid):
-    graph, where, mapping = grid
+def test_a_restored_pe_is_used_again(placed):
+    graph, where, mapping = placed
     remapper = hb.Remapper(graph, where, mapping)
     remapper.apply(lost=[5, 6])
     remapper.apply(restored=[5])  # the bound falls, so tasks have to go there
@@ -452,8 +452,8 @@ def test_a_restored_pe_is_used_again(grid):
     assert np.all(remapper.pe_loads <= remapper.bounds)
 
 
-def test_a_high_price_keeps_tasks_where_they_are(grid):
-    graph, where, mapping = grid
+def test_a_high_price_keeps_tasks_where_they_are(placed):
+    graph, where, mapping = placed
     remapper = hb.Remapper(graph, where, mapping, migration_price=10**9)
     assert sum(remapper.apply(**changes).migrations for changes in random_batches(graph, 5)) == 0
 

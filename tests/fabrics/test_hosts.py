@@ -1,7 +1,5 @@
 """Which adapters belong to which host, and hosts found by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.errors import mentions

@@ -4,8 +4,6 @@ Tests that start processes of an MPI are marked ``launcher``; the fixture ``mpi_
 of their own and an Open MPI that runs for root.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """METIS' entry points: gpmetis and mpmetis as they are, and answers beside those of the original library."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import json
@@ -201,10 +199,6 @@ def test_bad_input_has_the_code_of_metis(case):
         own["options"] = metis.options(**{f"_{at}": value for at, value in options.items()})
     status, cut, part = metis.part_graph(**own)
     assert (status, cut, set(part.tolist())) == (-2, -7, {-7})
-    if ORIGINAL is None:
-        pytest.skip("no METIS to compare with")
-    # METIS checks less: it takes some of these graphs as they are, runs out of memory, or crashes.
-    assert status_in_a_process(ORIGINAL, arguments) in (-2, -3, 1, "crash")
 
 
 def test_null_pointers_never_crash():

@@ -51,6 +51,8 @@ METHODS = [
     "multi_jagged:cuts=two", *(["random", name] for name in refiners), ["random", "tabu:descending=4"],
     ["random", "swap:chains=2,starts=3"],
     ["random", "routed:second_start=true,anneal=true,set_moves=true"], ["random", "umc:rule=paper"],
+    ["random", "congestion:hop_percent=10"], ["random", "routed:hop_percent=10"],
+    ["random", "routed:hop_percent=none,second_start=true"],
     ["random", "n_cd:d=2,order=pairs"], ["random", "evolve:steps=3"], "turbo", "fast", "eco",
 ]
 

@@ -194,7 +194,9 @@ def test_names_stand_beside_their_rows_and_cells_where_their_ranks_are(n):
 
 def test_scales_name_powers_of_ten_where_they_are():
     matrix = traffic.comm_matrix(hb.CommGraph.from_edges([0, 1], [1, 0], [50, 5 * 10**6]))
-    marks = [mark for mark in scale_panel((50, 5 * 10**6), matrix).marks if isinstance(mark, Words)][1:]
+    panel = scale_panel((50, 5 * 10**6), matrix)
+    check(panel)
+    marks = [mark for mark in panel.marks if isinstance(mark, Words)][1:]
     assert [mark.text for mark in marks] == ["50 B", "5 MB", "10 kB", "100 kB"]
     width = marks[1].left - marks[0].left
     for mark, value in zip(marks, (50, 5 * 10**6, 10**4, 10**5), strict=True):

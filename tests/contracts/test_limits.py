@@ -110,7 +110,8 @@ def host_file(text):
 def changed(volume=1, load=1, migration_price=0):
     def make(_):
         graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=4)
-        remapper = hb.Remapper(graph, "core:2@2", [0, 0, 1, 1], migration_price=migration_price, imbalance="300%")
+        options = {"migration_price": migration_price, "imbalance": "300%"}
+        remapper = hb.Remapper(graph, "core:2@2", [0, 0, 1, 1], **options)
         remapper.apply(edges=[(0, 3, volume - 2)] if volume > 2 else [(0, 3, 1)], loads={0: load})
 
     return make
@@ -185,7 +186,7 @@ LIMITS = [
     ("hopbytes.patterns.ml.MAX_TASKS", 8, generated("ml:tp=2,pp=2,dp=2")),
     ("hopbytes.patterns.exchanges.MAX_TASKS", 8, generated("alltoall:tasks=8")),
     ("hopbytes.patterns.exchanges.MAX_TASKS", 8, generated("butterfly:tasks=8")),
-    ("hopbytes.patterns.exchanges.MAX_VOLUME", 1000, generated("hierarchical:2x2:bytes=10,spread=0,factor=2")),
+    ("hopbytes.patterns.exchanges.MAX_VOLUME", 1000, generated("hierarchical:2x2:bytes=10,spread=0")),
     ("hopbytes.model.comm_graph.MAX_TASKS", 3, lambda _: hb.CommGraph.from_edges([0], [1], n=3)),
     ("hopbytes.model.comm_graph.MAX_TASKS", 2,
      lambda _: hb.CommGraph(np.array([0, 1, 2]), np.array([1, 0], np.int32))),
@@ -205,13 +206,14 @@ LIMITS = [
     ("hopbytes.machines.network.MAX_LINKS", 6, machine(STAR, "links:{}")),
     ("hopbytes.formats.patterns.metis.MAX_TASKS", 4, pattern("0\n4 2\n0 000\n1 1\n1 0\n0\n0\n", "scotch")),
     ("hopbytes.formats.patterns.recorded.MAX_SUM", 9, pattern("0 init\n1 init\n0 send 1 9\n", "simgrid")),
-    ("hopbytes.formats.exchange.MAX_SUM", 36,
-     lambda path: hb.write(hb.CommGraph.from_edges([0], [1], [18]), path, "metis", force=True, symmetrize=True)),
+    ("hopbytes.formats.exchange.MAX_SUM", 36, lambda path: hb.write(
+        hb.CommGraph.from_edges([0], [1], [18]), path, "metis", force=True, symmetrize=True)),
     ("hopbytes.fabrics.ibnetdiscover.MAX_ENDS", 16, lambda path: hb.allocate(
         f"ib:{two_level_fabric(hosts=2).write(path.with_suffix('.d'))}")),
     ("hopbytes.fabrics.switch_tree.MAX_SWITCHES", 3, machine(SLURM, "slurm:{}")),
     ("hopbytes.fabrics.switch_tree.MAX_HEIGHT", 1, machine(SLURM, "slurm:{}")),
-    ("hopbytes.fabrics.slurm.LONGEST_LINE", 30, machine("SwitchName=a \\\n Nodes=n[1-2]    \\\n\n", "slurm:{}")),
+    ("hopbytes.fabrics.slurm.LONGEST_LINE", 30,
+     machine("SwitchName=a \\\n Nodes=n[1-2]    \\\n\n", "slurm:{}")),
     ("hopbytes.solve.map_phases.MOST_COST", 63, lambda _: hb.map_phases(
         [hb.CommGraph.from_edges([0], [1], [9])], "core:2@7", goal="max")),
     ("hopbytes.solve.problem.MOST_PRICE", 6, lambda _: hb.map_tasks(

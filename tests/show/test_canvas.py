@@ -119,7 +119,8 @@ def test_a_picture_of_pixels_shows_each_mark_where_it_is(tmp_path):
     image = pytest.importorskip("matplotlib.image")
     cells, colours = np.array([[0, 1], [2, 1]], np.uint8), ("#ffff00", "#00ff00", "#0000ff")
     marks = (
-        Rectangle(10, 5, 20, 10, "#ff0000", "none"), Rectangle(40, 5, 20, 10, "#ff0000", "#0000ff", rounded=4),
+        Rectangle(10, 5, 20, 10, "#ff0000", "none"),
+        Rectangle(40, 5, 20, 10, "#ff0000", "#0000ff", rounded=4),
         Line(((5, 30), (35, 30)), "#0000ff", 3), Raster(40, 20, 20, 20, cells, colours, True),
         Raster(62, 20, 16, 20, cells, colours, False), Words(70, 14, "$", 14, "middle", "#00ff00", bold=True),
     )
@@ -130,7 +131,8 @@ def test_a_picture_of_pixels_shows_each_mark_where_it_is(tmp_path):
     for (x, y), colour in {
         (0.3, 0.3): white, (79.5, 25): white, (9, 10): white, (11, 6): red, (29, 14): red, (31, 14): white,
         (50, 10): red, (39, 10): white, (40, 5): white, (20, 29): blue, (20, 31): blue, (20, 33): white,
-        (4, 30): white, (45, 25): white, (55, 25): lime, (45, 35): blue, (66, 25): (255, 255, 0), (66, 35): blue,
+        (4, 30): white, (45, 25): white, (55, 25): lime, (45, 35): blue, (66, 35): blue,
+        (66, 25): (255, 255, 0),
     }.items():
         assert tuple(pixels[int(2 * y), int(2 * x)]) == colour, (x, y)
     rows, columns = np.nonzero((abs(pixels[:40, 120:] - lime)).sum(axis=2) < 90)

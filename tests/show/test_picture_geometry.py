@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.golden import checksum, compare
 from hopbytes.show import traffic
+from hopbytes.show.back_ends import svg
 from hopbytes.show.bars import bar_panel, hop_panel, level_panel, load_panel
 from hopbytes.show.marks import (
     Line,
@@ -97,6 +99,13 @@ def check(panel):
 def test_nothing_lies_outside_or_on_another_text_or_across_a_border(spec):
     for panel in of_machine(spec):
         check(panel)
+
+
+@pytest.mark.parametrize("spec", [*NETWORKS, *TREES])
+def test_pictures_are_what_they_were(spec):
+    """Why golden: no other test notices a mark that moves, or loses its colour, and still touches nothing."""
+    found = [f"{len(panel.marks)} {checksum(svg(panel))}" for panel in of_machine(spec)]
+    compare("pictures.txt", {spec: ", ".join(found)})
 
 
 def named(tip):

@@ -102,11 +102,11 @@ BAD = [
 
 GOOD = {
     "a.graph": "% a path\n4 3 111 2\n3 1 2 2 5\n% second\n4 1 2 1 5 3 6\n5 1 2 2 6 4 7\n\n6 0 1 3 7\n",
-    "b.graph": "3 2 1\n2 1.5\n1 1.5 3 2\n2 2\n", "a.grf": "0\n3 4\n0 011\n4 1 7 1\n5 2 7 0 9 2\n6 1 9 1\n",
+    "b.graph": "3 2 1\n2 5\n1 5 3 2\n2 2\n", "a.grf": "0\n3 4\n0 011\n4 1 7 1\n5 2 7 0 9 2\n6 1 9 1\n",
     "b.grf": "0\n3 4\n1 100\n20 1 7\n7 2 20 3\n3 1 7\n", "a.edges": "# list\n5\n0 1 5 2\n1 2 6 1\n4 0 9 7\n",
     "b.edges": "1, 2, 0.25\n2, 3, 1e1\n3, 4, 2\n", "a.mat": "0 1.5 2\n3 0 4\n5 6 7\n",
     "a.csv": "0,1,2\n3,0,4\n5,6,0\n",
-    "b.csv": "source,target,bytes,messages\n0,1,5,2\n1,2,7,1\n", "c.csv": "node,a,b\na,0,2\nb,1,0\n",
+    "b.csv": "0,1.5\n2,0\n",
     "a.mtx": f"{COORDINATES} real symmetric\n% comment\n3 3 3\n2 1 5\n3 2 7\n3 1 9\n",
     "b.mtx": "%%MatrixMarket matrix array integer general\n2 2\n0\n1\n2\n3\n",
     "a.txt": "program stencil:2x3 ./a\n# two\nprogram transpose:2x2 './b c' -x\n",

@@ -130,11 +130,11 @@ KINDS = {
 @pytest.mark.parametrize("name", [name for name in READERS if name not in ("flux", "synthetic")])
 def test_changed_files_make_the_machines_that_they_made(tmp_path, name):
     """Why golden: each of many damages has its answer, or its line, that no other test asks for."""
-    path, which = tmp_path / "file", ":topology=wide" if name == "slurm.yaml" else ""
+    path = tmp_path / ("file.yaml" if name == "slurm.yaml" else "file")
 
     def read(text):
         path.write_text(text)
-        return shown(parse_machine(f"{KINDS.get(name, name)}:{path}{which}"))
+        return shown(parse_machine(f"{KINDS.get(name, name)}:{path}"))
 
     compare("changed_files.txt", {f"machine {name}": outcomes(edited(READERS[name][1], 150), read)})
 

@@ -11,22 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hopbytes as hb
 from bench import ROOT, child
 from bench.lab import hosts as laboratory
 from bench.lab.fabric import FABRICS, fabric
-from bench.lab.measure import mappings
-from bench.lab.papers import NAMES, program, tables
-from bench.lab.programs import Launcher, Program
 from bench.lab.table import (
     accuracy,
     compared,
-    recommendations,
-    regressions,
-    report,
     results,
-    trust,
-    wrong_sign,
 )
 from bench.pages import kept
 from hopbytes.simulation.links import node_links
@@ -54,72 +45,6 @@ def test_every_route_of_a_fabric_leads_from_host_to_host_by_the_links_of_the_mod
     )
 
 
-@pytest.mark.parametrize(("name", "hosts", "vertices", "links"), [
-    ("flat", 8, 9, 16),  # one switch
-    ("fat_tree", 8, 8 + 2 + 1, 2 * (8 + 2)),
-    ("mesh", 8, 8, 2 * (3 * 2 + 4)),  # routers are hosts
-    ("torus", 8, 8, 2 * (4 * 2 + 4)),
-    ("rails", 32, 32 + 8 + 8 + 2, 152),
-])  # fmt: skip
-def test_sizes_of_fabrics(name, hosts, vertices, links):
-    built = fabric(FABRICS[name])
-    assert (built.hosts, built.vertices, len(built.links)) == (hosts, vertices, links)
-
-
-@pytest.mark.parametrize("spec", ["fattree:2x3:up=1x2:route=smodk:bw=2400000:lat=3e-5", FABRICS["rails"]])
-def test_tables_of_vertices_lead_along_the_routes_even_if_they_depend_on_the_source(spec):
-    built = fabric(spec)
-    tables = [built.next_links(vertex) for vertex in range(built.vertices)]
-    assert ("smodk" in spec) == any(other for _, other in tables)
-    for (a, b), route in built.routes.items():
-        at, taken = a, []
-        while at != b:
-            usual, other = tables[at]
-            taken.append(other.get((a, b), usual[b]))
-            at = built.links[taken[-1]].head
-        assert taken == list(route)
-
-
-def test_a_machine_with_several_paths_is_refused():
-    with pytest.raises(SystemExit, match="several paths"):
-        fabric("fattree:2x2:up=1x2:route=spread:bw=2400000:lat=1e-5")
-
-
-def row(order, repetition, seconds, flows, trace, volume=10):
-    return {
-        "fabric": "f", "mpi": "m", "program": "p", "order": order, "repetition": repetition, "load": 1.0,
-        "seconds": seconds, "J": volume, "bytes_between_hosts": volume, "link_bytes": {},
-        "predicted": {"bound": flows, "flows": flows, "replay": "no program", "trace": trace},
-    }  # fmt: skip
-
-
-ROWS = [
-    *(row("launcher,strong", number, 2.0 + number / 10, 2.0, 2.0) for number in range(4)),
-    *(row("eco", number, 2.4 + number / 10, 1.6, 2.5, 8) for number in range(4)),  # like a wavefront
-    *(row("auto", number, 1.0 + number / 20, 1.0, 1.0, 5) for number in range(4)),
-    *(row("random", number, 4.0, 4.0, 4.0, 20) for number in range(4)),
-]
-
-
-def test_ratios_are_taken_within_a_repetition():
-    found = {result.order: result for result in results(ROWS)}
-    assert found["auto"].ratio == pytest.approx(0.5)
-    assert found["eco"].ratios == pytest.approx([2.4 / 2.0, 2.5 / 2.1, 2.6 / 2.2, 2.7 / 2.3])
-    assert found["eco"].predicted_ratio == {"J": 0.8, "bytes": 0.8, "bound": 0.8, "flows": 0.8, "trace": 1.25}
-    assert found["auto"].spread == pytest.approx(0.075 / 1.075)
-
-
-def test_regressions_and_wrong_signs():
-    found = results(ROWS)
-    eco = next(result for result in found if result.order == "eco")
-    assert (wrong_sign(eco, "flows"), wrong_sign(eco, "trace")) == (True, False)
-    assert [line.split(":")[0] for line in regressions(found)] == ["f m p, eco"]
-    lines = {line.split(" | ")[0]: line for line in trust(found)}
-    assert lines["| flows"].split(" | ")[4] == "1"
-    assert lines["| trace"].split(" | ")[1::3] == ["3", "0"]
-    assert "| replay" not in lines
-
-
 def test_verdicts_speak_of_the_rows_that_are_kept():
     """The table from which a verdict takes how often it was right is that of the measured rows."""
     others = compared(results(kept.rows("seconds")))
@@ -127,83 +52,6 @@ def test_verdicts_speak_of_the_rows_that_are_kept():
         found = accuracy(others, name)
         rounded = (found.cases, round(found.median_error, 2), round(found.nine_in_ten, 2), found.wrong)
         assert tuple(MEASURED[grade]) == rounded
-
-
-def test_a_table_is_read_from_a_file_of_rows(tmp_path):
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in ROWS))
-    done = subprocess.run(
-        [*LAB, "--table", str(tmp_path / "rows.jsonl")], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.stdout.splitlines() == report(ROWS)
-    line = "| f | m | p | eco | 0.80 | 0.80 | 2.55 (± 6 %) | 1.60 | 2.50 | **1.19** | 0.80 | 1.25 |"
-    assert line in done.stdout.splitlines()
-
-
-def test_what_happens_if_the_verdict_is_followed():
-    """A case without the recommended order is left out; one where it is kept has no ratios."""
-    rows = [each | {"decision": "change"} for each in ROWS if each["order"] != "auto"]
-    for number in range(4):
-        own = row("recommended,auto", number, 1.0 + number / 20, 1.0, 1.0) | {"decision": "change"}
-        own["predicted"] |= {"waiting": 1.0, "posted": 1.3}
-        kept = row("launcher,recommended", number, 1.0, 1.0, 1.0) | {"program": "q", "decision": "keep"}
-        rows += [own, kept, row("launcher", number, 1.0, 1.0, 1.0) | {"program": "other"}]
-    for each in rows:
-        each["predicted"] = {"waiting": 2.0, "posted": 2.0} | each["predicted"]
-    sentence, *_, first, second = recommendations(results(rows))
-    assert sentence.startswith("Of 2 cases `hopbytes map` changes the order in 1")
-    assert "none take more than 1 % more beyond noise" in sentence
-    assert first == "| f | p | change | 0.65 | 0.50 | 1.19 |"
-    assert second == "| f | q | keep |  |  |  |"
-    for each in rows:
-        each["seconds"] *= 3 if each["order"] == "recommended,auto" else 1
-    assert "; 1 take more than 1 %" in recommendations(results(rows))[0]
-    assert recommendations(results(ROWS)) == []
-
-
-@pytest.mark.parametrize(("edges", "said"), [
-    ([(0, 1), (2, 3)], "keep"),  # the launcher's own order is the best one
-    ([(0, 2), (1, 3)], "change"),
-])  # fmt: skip
-def test_the_recommended_order_is_that_of_the_verdict(edges, said):
-    sources, targets = zip(*(edges + [(b, a) for a, b in edges]), strict=True)
-    graph = hb.CommGraph.from_edges(sources, targets, [10**6] * 4)
-    where = hb.allocate("node:2@10:bw=2400000:lat=1e-4 core:2@1:bw=1e9:lat=1e-5")
-    found, decision = mappings(graph, where, ["launcher", "recommended"])
-    assert decision == said
-    assert list(found) == (["launcher,recommended"] if said == "keep" else ["launcher", "recommended"])
-    assert next(iter(found.values())).pe.tolist() == [0, 1, 2, 3]
-
-
-def test_small_versions_of_two_papers_over_parts_in_order():
-    """Means over two matrices, sqrt(0.5 x 0.72) = 0.6; changes of a time; orders with equal mappings."""
-    assert len({*NAMES}) == len(NAMES) == 8 + 9
-    rows = []
-    for name, ratio in (("copter2", 0.5), ("wing", 0.72)):
-        for what in ("communication", "product"):
-            for order, seconds in (("launcher,UG", 2.0), ("UWH,UMC", 2 * ratio), ("UMMC,congestion", 3.0)):
-                rows += [row(order, 0, seconds, 1.0, 1.0) | {"program": f"umpa {what} {name}"}]
-    for order, seconds, flows in (("launcher", 2.0, 1.0), ("PTRAM,PTRAM raw", 2.5, 0.9), ("ours", 1.0, 0.7)):
-        rows += [row(order, 0, seconds, flows, 1.0) | {"program": "ptram 8192 all-to-all"}]
-    lines = tables(results(rows))
-    assert "| communication | measured | 1.00 | 0.60 | 0.60 | 1.50 | 1.50 |" in lines
-    assert lines[-1] == "| all-to-all | 8192 | 2.00 | +25 %, -10 % | +25 %, -10 % | -50 %, -30 % |"
-    assert tables(results(ROWS)) == []
-
-
-def test_the_program_of_a_figure_sends_the_pattern_that_is_simulated():
-    made = program("ptram 8192 all-to-all")
-    lines = [tuple(map(int, line.split())) for line in made.files["messages"].splitlines()]
-    assert made.words[:3] == ("programs", "file", "8192")
-    assert len(lines) == 32 * 7  # columns of 8 of a grid of 8 x 4
-    assert {(a % 4, b % 4, units) for a, b, units in lines} == {(c, c, 1) for c in range(4)}
-
-
-def test_without_tools_it_says_so_in_one_line(tmp_path):
-    done = subprocess.run(
-        [*LAB, "--check"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)}
-    )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "iproute2" in done.stderr
 
 
 def possible(*programs):
@@ -241,24 +89,6 @@ def test_a_small_fabric_runs_a_program_as_mapped_and_counts_its_bytes(tmp_path, 
         assert each["seconds"] > each["predicted"]["bound"] * 0.9
         assert {"bound", "flows", "replay", "trace", "waiting", "posted"} == set(each["predicted"])
     assert rows[1]["J"] < rows[0]["J"]
-
-
-@pytest.mark.launcher
-@pytest.mark.parametrize(("lines", "said"), [
-    ("0 1 3\n1 0 1\n2 1 1\n1 2 5\n", "seconds"),
-    ("0 1 3\n1 0 1\n2 1 1\n", "messages in one direction only"),
-])  # fmt: skip
-def test_a_program_sends_the_messages_of_a_file(tmp_path, lines, said):
-    possible("mpirun.openmpi", "mpicc.openmpi")
-    started = Launcher("openmpi", tmp_path)
-    (tmp_path / "messages").write_text(lines)
-    words, environment = started.alone(3)
-    done = subprocess.run(
-        [*words, *started.words_of(Program(("programs", "file", "1000", "2")))], cwd=tmp_path, text=True,
-        env={**os.environ, **environment, "OMPI_MCA_btl_tcp_if_include": "lo"}, capture_output=True,
-    )  # fmt: skip
-    assert (done.returncode == 0) == (said == "seconds"), done.stdout + done.stderr
-    assert said in done.stdout + done.stderr
 
 
 @pytest.mark.launcher

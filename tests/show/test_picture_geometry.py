@@ -2,10 +2,6 @@
 hopbytes.show.machine_picture, hopbytes.show.network_layouts and hopbytes.show.pictures:
 nothing lies outside, no text on another one, boxes are apart or in each other, cables lead to their ends."""
 
-from __future__ import annotations
-
-import re
-
 import numpy as np
 import pytest
 
@@ -27,7 +23,7 @@ from hopbytes.show.marks import (
     paragraph,
     width_of,
 )
-from hopbytes.show.matrix import matrix_panel, scale_panel
+from hopbytes.show.matrix import matrix_panel
 from hopbytes.show.network_layouts import network_panel
 from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture, pattern_picture
 

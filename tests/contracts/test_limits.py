@@ -12,6 +12,7 @@ from hopbytes.formats.task_places import read_forbidden
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.spec import from_hierarchy, parse_machine
 from hopbytes.model.allocation import SlotUse
+from hopbytes.text.cpu_lists import parse_cpuset, parse_list
 
 PU = '<topology version="2.0"><object type="Machine"><object type="PU" os_index="{}"/></object></topology>'
 HOSTS = "node,x\na,0\nb,1\n"
@@ -22,6 +23,7 @@ NCCL = (
     "comm 0xa0 [nranks=2] stream 0x5\n"
 )
 STAR = "host a b c\nswitch s\nlink a s\nlink b s\nlink c s\n"
+SLURM = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=m\nSwitchName=top Switches=a,b\n"
 FOAM = "FoamFile { class labelList; format ascii; }\n3 ( 0 1 0 )\n"
 
 
@@ -88,6 +90,33 @@ def fabric(options):
     return lambda path: hb.allocate(f"ib:{two_level_fabric(hosts=2).write(path.with_suffix('.d'))}:{options}")
 
 
+def generated(text):
+    return lambda _: hb.read(text)
+
+
+def partitioned(_):
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], loads=np.array([4, 4, 1]))
+    hb.map_tasks(graph, "core:2", partition=True)
+
+
+def host_file(text):
+    def make(path):
+        path.write_text(text)
+        hb.allocate("node:3 core:1", hosts=str(path))
+
+    return make
+
+
+def changed(volume=1, load=1, migration_price=0):
+    def make(_):
+        graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=4)
+        options = {"migration_price": migration_price, "imbalance": "300%"}
+        remapper = hb.Remapper(graph, "core:2@2", [0, 0, 1, 1], **options)
+        remapper.apply(edges=[(0, 3, volume - 2)] if volume > 2 else [(0, 3, 1)], loads={0: load})
+
+    return make
+
+
 #: Module and constant, its least value with which an action succeeds, and the action.
 LIMITS = [
     ("hopbytes.formats.task_places.MOST_PAIRS", 4, forbidden),
@@ -151,6 +180,54 @@ LIMITS = [
     ("hopbytes.machines.allocate.units.MAX_CAPACITY", 4,
      lambda _: hb.allocate("node:2 core:2", capacity="node=0:4")),
     ("hopbytes.machines.allocate.hosts.MAX_HOSTS", 2, hosts_of_a_table),
+    ("hopbytes.patterns.base.MAX_TASKS", 8, generated("stencil:4x2")),
+    ("hopbytes.patterns.base.MAX_VOLUME", 9, generated("stencil:4:bytes=9")),
+    ("hopbytes.patterns.base.MAX_ARCS", 16, generated("hierarchical:2x2")),
+    ("hopbytes.patterns.ml.MAX_TASKS", 8, generated("ml:tp=2,pp=2,dp=2")),
+    ("hopbytes.patterns.exchanges.MAX_TASKS", 8, generated("alltoall:tasks=8")),
+    ("hopbytes.patterns.exchanges.MAX_TASKS", 8, generated("butterfly:tasks=8")),
+    ("hopbytes.patterns.exchanges.MAX_VOLUME", 1000, generated("hierarchical:2x2:bytes=10,spread=0")),
+    ("hopbytes.model.comm_graph.MAX_TASKS", 3, lambda _: hb.CommGraph.from_edges([0], [1], n=3)),
+    ("hopbytes.model.comm_graph.MAX_TASKS", 2,
+     lambda _: hb.CommGraph(np.array([0, 1, 2]), np.array([1, 0], np.int32))),
+    ("hopbytes.util.integers.MAX_TASKS", 5, lambda _: hb.CommGraph.from_edges([0], [5])),
+    ("hopbytes.util.integers.MAX_SUM", 9, lambda _: hb.CommGraph.from_edges([0], [1], [9])),
+    ("hopbytes.util.integers.MAX_SUM", 9, lambda _: hb.CommGraph.from_edges([0, 1], [1, 0], [4, 5])),
+    ("hopbytes.model.capacities.MAX_TOTAL_LOAD", 9, partitioned),
+    ("hopbytes.text.documents.MAX_ELEMENTS", 3, machine(PU.format(3), "hwloc:{}")),
+    ("hopbytes.text.documents.DEEPEST_XML", 3, machine(PU.format(3), "hwloc:{}")),
+    ("hopbytes.text.hostlist.MAX_HOSTS", 6, lambda _: hb.allocate("node:6 core:1", hosts="a,b[1-2],c[1-3]")),
+    ("hopbytes.text.hostlist.MAX_HOSTS", 3, lambda _: hb.allocate("node:3 core:1", hosts="a[1,7-8]")),
+    ("hopbytes.text.hostlist.MAX_HOSTS", 3, host_file("a\nb\nc\n")),
+    ("hopbytes.text.hostlist.MAX_LINE", 7, host_file("a #45\nb\nc\n")),
+    ("hopbytes.text.cpu_lists.MAX_PUS", 8, lambda _: parse_list("0-3,7", "")),
+    ("hopbytes.text.cpu_lists.MAX_PUS", 64, lambda _: parse_cpuset("0x1,0x2", "")),
+    ("hopbytes.machines.kinds.synthetic.MAX_PUS", 5, spec("synthetic:core:2 pu:1(indexes=1,4)")),
+    ("hopbytes.machines.network.MAX_LINKS", 6, machine(STAR, "links:{}")),
+    ("hopbytes.formats.patterns.metis.MAX_TASKS", 4, pattern("0\n4 2\n0 000\n1 1\n1 0\n0\n0\n", "scotch")),
+    ("hopbytes.formats.patterns.recorded.MAX_SUM", 9, pattern("0 init\n1 init\n0 send 1 9\n", "simgrid")),
+    ("hopbytes.formats.exchange.MAX_SUM", 36, lambda path: hb.write(
+        hb.CommGraph.from_edges([0], [1], [18]), path, "metis", force=True, symmetrize=True)),
+    ("hopbytes.fabrics.ibnetdiscover.MAX_ENDS", 16, lambda path: hb.allocate(
+        f"ib:{two_level_fabric(hosts=2).write(path.with_suffix('.d'))}")),
+    ("hopbytes.fabrics.switch_tree.MAX_SWITCHES", 3, machine(SLURM, "slurm:{}")),
+    ("hopbytes.fabrics.switch_tree.MAX_HEIGHT", 1, machine(SLURM, "slurm:{}")),
+    ("hopbytes.fabrics.slurm.LONGEST_LINE", 30,
+     machine("SwitchName=a \\\n Nodes=n[1-2]    \\\n\n", "slurm:{}")),
+    ("hopbytes.solve.map_phases.MOST_COST", 63, lambda _: hb.map_phases(
+        [hb.CommGraph.from_edges([0], [1], [9])], "core:2@7", goal="max")),
+    ("hopbytes.solve.problem.MOST_PRICE", 6, lambda _: hb.map_tasks(
+        hb.CommGraph.from_edges([0], [1]), "core:2",
+        constraints=hb.Constraints(initial=[0, 1], migration_price=3))),
+    ("hopbytes.solve.map_arrays.MOST", 14, lambda _: hb.map_arrays([0, 1, 2], [1, 0], "core:2@7")),
+    ("hopbytes.solve.map_arrays.MAX_TOTAL_LOAD", 9,
+     lambda _: hb.map_arrays([0, 1, 2], [1, 0], "core:2", loads=[4, 5])),
+    ("hopbytes.solve.map_arrays.MAX_TASKS", 2, lambda _: hb.map_arrays([0, 1, 2], [1, 0], "core:2")),
+    ("hopbytes.solve.remapper.MOST_COST", 18, changed(volume=9)),
+    ("hopbytes.solve.remapper.MOST_COST", 28, changed(migration_price=7)),
+    ("hopbytes.solve.remapper.MOST_LOAD", 10, changed(load=6)),
+    ("hopbytes.algorithms.mappers.treematch.MOST_LISTED", 7,
+     lambda _: hb.map_tasks(hb.CommGraph.from_edges([0], [1]), "core:2", "treematch:list_up_to=7")),
 ]
 
 

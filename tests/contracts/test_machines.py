@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hopbytes as hb
 from helpers.errors import mentions
-from helpers.paths import EXAMPLES, GPU_SAMPLES, HWLOC_SAMPLES
+from helpers.golden import checksum, compare
+from helpers.paths import EXAMPLES, GPU_SAMPLES, HWLOC_SAMPLES, ROOT
 from helpers.strategies import check_groupings
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.base import machines
@@ -118,6 +120,52 @@ def test_cuts_of_any_subset(spec, data):
     check_groupings(machine.groups(cores), len(cores))
     together = np.diff(machine.node_of_core()[cores]) == 0
     assert all(np.all(np.diff(grouping)[together] >= 0) for grouping in machine.groups(cores))
+
+
+def cut_down(machine, cores):
+    """Return all parts of all parts, down to the cores."""
+    parts = machine.split(cores)
+    return [part.tolist() for part in parts] + [
+        more for part in parts if 1 < len(part) < len(cores) for more in cut_down(machine, part)
+    ]
+
+
+def parts_of(machine):
+    """Yield what users see of a machine, each with its name."""
+    everything, where = np.arange(machine.n_cores), hb.allocate(machine)
+    yield "levels", [repr(level) for level in machine.levels]
+    yield "units", [machine.ancestors(level).tolist() for level in range(len(machine.levels))]
+    yield "nodes", (machine.node_of_core().tolist(), where.hosts, [where.os_pus(pe) for pe in range(where.k)])
+    yield "gpus", [(where.gpus_of(pe), where.shown_gpus(pe)) for pe in range(where.k)]
+    yield "distances", machine.distance().matrix().tolist()
+    yield "cuts", cut_down(machine, everything)
+    yield "groups", [grouping.tolist() for grouping in machine.groups(everything[::2])]
+    network = machine.network()
+    if network is None:
+        return
+    links = np.flatnonzero(network.capacity > 0).tolist()
+    yield "links", [(network.name_link(link), int(network.capacity[link])) for link in links]
+    ends = np.arange(network.n_endpoints)
+    routes = network.routes(np.repeat(ends, len(ends)), np.tile(ends, len(ends)))
+    yield "routes", [None if each is None else each.tolist() for each in (
+        routes.indptr, routes.links, routes.numerators, routes.denominators)]  # fmt: skip
+    means, below = network.mean_hops(np.zeros_like(ends), ends)
+    prices, unit = network.prices()
+    priced = None if prices is None else prices.tolist()
+    yield "sums", (network.describe(), means.tolist(), below, priced, unit)
+    if network.geometry is not None:
+        names, places, *shape = network.geometry()
+        yield "places", (names, places.tolist(), shape)
+    if network.wiring is not None:
+        tail, head, at, vertices = network.wiring()
+        yield "wiring", (tail[links].tolist(), head[links].tolist(), at.tolist(), vertices)
+
+
+@pytest.mark.parametrize("spec", [spec for spec in ALL if spec != "local"])
+def test_machines_are_what_they_were(spec):
+    """Why golden: no other test notices a name, turn or number of a unit that is as good as another."""
+    found = " ".join(f"{name} {checksum(part)}" for name, part in parts_of(parse_machine(spec)))
+    compare("machines.txt", {spec.replace(f"{ROOT}/", ""): found})
 
 
 @pytest.mark.parametrize("spec", NETWORKS)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import mentions
+from helpers.golden import compare, edited, graph_facts, outcomes
 from helpers.thorough import most
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, formats
@@ -97,6 +98,26 @@ BAD = [
     ("a.npz", b"PK\x03\x04 and no more", "a.npz: a damaged archive"),
     ("a.pattern", b"no archive at all", "a.pattern: a damaged archive"),
 ]
+
+
+GOOD = {
+    "a.graph": "% a path\n4 3 111 2\n3 1 2 2 5\n% second\n4 1 2 1 5 3 6\n5 1 2 2 6 4 7\n\n6 0 1 3 7\n",
+    "b.graph": "3 2 1\n2 5\n1 5 3 2\n2 2\n", "a.grf": "0\n3 4\n0 011\n4 1 7 1\n5 2 7 0 9 2\n6 1 9 1\n",
+    "b.grf": "0\n3 4\n1 100\n20 1 7\n7 2 20 3\n3 1 7\n", "a.edges": "# list\n5\n0 1 5 2\n1 2 6 1\n4 0 9 7\n",
+    "b.edges": "1, 2, 0.25\n2, 3, 1e1\n3, 4, 2\n", "a.mat": "0 1.5 2\n3 0 4\n5 6 7\n",
+    "a.csv": "0,1,2\n3,0,4\n5,6,0\n",
+    "b.csv": "0,1.5\n2,0\n",
+    "a.mtx": f"{COORDINATES} real symmetric\n% comment\n3 3 3\n2 1 5\n3 2 7\n3 1 9\n",
+    "b.mtx": "%%MatrixMarket matrix array integer general\n2 2\n0\n1\n2\n3\n",
+    "a.txt": "program stencil:2x3 ./a\n# two\nprogram transpose:2x2 './b c' -x\n",
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_changed_files_are_read_or_refused_as_they_were(tmp_path, name):
+    """Why golden: each of many damages has its answer, or its line, that no other test asks for."""
+    found = outcomes(edited(GOOD[name], 250), lambda changed: graph_facts(text(tmp_path, changed, name)))
+    compare("changed_files.txt", {name: found})
 
 
 @pytest.mark.parametrize(("name", "content", "message"), BAD)

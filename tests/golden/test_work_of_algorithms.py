@@ -4,7 +4,6 @@ Why golden: no other test notices a search that became weaker, or scans more, an
 After a deliberate change: ``HOPBYTES_WRITE_GOLDEN=1 pytest tests/golden``, then read whether J or work rose.
 """
 
-import os
 import warnings
 from functools import partial
 from itertools import product
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.golden import compare
 from helpers.machines import allocated
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.comm_cost import objectives
@@ -25,7 +25,7 @@ from hopbytes.util.random_numbers import RandomNumbers
 
 pytestmark = pytest.mark.skipif(USE_REFERENCE, reason="reference implementations count no work")
 #: A line for each algorithm, with its answers in all cases, and for each call.
-KNOWN = Path(__file__).parent / "algorithms.txt"
+KNOWN = "algorithms.txt"
 #: Machine, nodes of the job, tasks of a random pattern or the spec of one, and options.
 CASES = {
     "tree": ("node:4@100 package:2@10 core:4@2", "", 32, {}),
@@ -51,6 +51,8 @@ METHODS = [
     "multi_jagged:cuts=two", *(["random", name] for name in refiners), ["random", "tabu:descending=4"],
     ["random", "swap:chains=2,starts=3"],
     ["random", "routed:second_start=true,anneal=true,set_moves=true"], ["random", "umc:rule=paper"],
+    ["random", "congestion:hop_percent=10"], ["random", "routed:hop_percent=10"],
+    ["random", "routed:hop_percent=none,second_start=true"],
     ["random", "n_cd:d=2,order=pairs"], ["random", "evolve:steps=3"], "turbo", "fast", "eco",
 ]
 
@@ -72,15 +74,6 @@ def attempted(function, *arguments, **options):
             return told(function(*arguments, seed=3, threads=1, **options))
         except hb.HopbytesError as error:
             return type(error).__name__
-
-
-def compare(found):
-    """Compare texts with those that are known by the same names."""
-    known = dict(line.split("\t") for line in KNOWN.read_text().splitlines())
-    if os.environ.get("HOPBYTES_WRITE_GOLDEN"):
-        known |= found
-        KNOWN.write_text("".join(f"{name}\t{text}\n" for name, text in known.items()))
-    assert found == {name: known.get(name) for name in found}
 
 
 def drawn(n, *, loads):
@@ -111,7 +104,7 @@ def test_an_algorithm_finds_and_scans_what_it_did(method):
     for name in CASES:
         graph, where, options = sides(name)
         found.append(f"{name} {attempted(hb.map_tasks, graph, where, method, **options)}")
-    compare({method if isinstance(method, str) else " ".join(method): " | ".join(found)})
+    compare(KNOWN, {method if isinstance(method, str) else " ".join(method): " | ".join(found)})
 
 
 def goals():
@@ -225,4 +218,4 @@ CALLS = (goals, tables, networks, weights, launchers, phases, streams, changes, 
 
 @pytest.mark.parametrize("calls", CALLS)
 def test_calls_find_and_scan_what_they_did(calls):
-    compare({f"{calls.__name__} {name}": line for name, line in calls()})
+    compare(KNOWN, {f"{calls.__name__} {name}": line for name, line in calls()})

@@ -238,6 +238,8 @@ def test_ranks_are_found_by_host_and_cpus():
     cores = [frozenset(where.os_pus(2)), frozenset(where.os_pus(1)[:1])]
     places = [Rank("n2.cluster", cores[0]), Rank("n1", cores[1])]
     assert pes_of_ranks(places, where) == [6, 1]
+    with pytest.raises(InfeasibleError, match="2 ranks on 8 slots"):
+        pes_of_ranks([places[0], Rank("n1", frozenset())], where)
 
 
 def test_unbound_ranks_are_counted_when_there_is_one_per_slot():

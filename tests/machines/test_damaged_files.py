@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
+from helpers.golden import compare, edited, outcomes
 from helpers.machine_files import SIMGRID, SLURM, YAML
 from helpers.paths import GPU_SAMPLES, HWLOC_SAMPLES, SHARED_SAMPLES
 from hopbytes.errors import HopbytesError
@@ -102,6 +103,38 @@ def test_damaged_files_never_crash(tmp_path_factory, name, changes):
     path = tmp_path_factory.getbasetemp() / f"damaged-{name}"
     path.write_bytes(damaged(text.encode(), changes))
     ends_well(read, path)
+
+
+def shown(machine):
+    """Return what is read of a file: hosts, units, distances and links."""
+    network, inventory = machine.network(), machine.inventory
+    links = [] if network is None else [
+        (network.name_link(link), size) for link, size in enumerate(network.capacity.tolist()) if size
+    ]
+    facts = machine.known_hosts.names, [repr(level) for level in machine.levels]
+    nodes = () if inventory is None else [inventory.tree(i).identity() for i in range(inventory.n_nodes)]
+    return *facts, machine.distance().matrix().tolist(), links, nodes
+
+
+#: Names of READERS whose kind has another name.
+KINDS = {
+    "slurm.yaml": "slurm", "stored": "machine",
+    "rocm-smi": "amd", "amd-smi": "amd", "amd_topology.txt": "amd",
+    **{path.name: "nvidia" for path in GPU_SAMPLES.iterdir() if "amd" not in path.name},
+    **{path.name: "hwloc" for path in HWLOC_SAMPLES.glob("*.xml")},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name not in ("flux", "synthetic")])
+def test_changed_files_make_the_machines_that_they_made(tmp_path, name):
+    """Why golden: each of many damages has its answer, or its line, that no other test asks for."""
+    path = tmp_path / ("file.yaml" if name == "slurm.yaml" else "file")
+
+    def read(text):
+        path.write_text(text)
+        return shown(parse_machine(f"{KINDS.get(name, name)}:{path}"))
+
+    compare("changed_files.txt", {f"machine {name}": outcomes(edited(READERS[name][1], 150), read)})
 
 
 @settings(max_examples=60, deadline=None)

@@ -226,6 +226,7 @@ def test_children_hold_the_load_and_leaves_hold_the_children(load, pes, percent,
 def test_sure_loads_are_all_of_it_where_tasks_count_one_each():
     assert sure_loads(np.array([64, 3]), np.array([64 * 65, 9]), 1).tolist() == [4160, 9]
     assert sure_loads(np.array([4, 2]), np.array([40, 4]), 6).tolist() == [25, 0]
+    assert sure_loads(np.array([4, 2]), np.array([40, 4]), 2).tolist() == [37, 3]
 
 
 @given(

@@ -91,12 +91,19 @@ def test_the_order_costs_what_a_rank_file_would_cost(given, world):
     graph = hb.CommGraph.from_edges(*np.array(arcs).T, n=64)
     where = None if given is None else hb.allocate(given, hosts=[f"n{i}" for i in range(8)])
     question = Question.read(text_of(CYCLIC, world=world, arcs=None if world else GRID))
-    found = new_order(question, graph if world else None, where, solve)
+    seen = []
+
+    def noted(*given):
+        seen.append(given[2] is not None)
+        return solve(*given)
+
+    found = new_order(question, graph if world else None, where, noted)
     assert sorted(found.ranks.tolist()) == list(range(64))
     node = hb.map_tasks(graph, "node:8@10 core:8@1", seed=1, partition=False).pe // 8
     crossings = sum(node[source] != node[target] for source, target, _ in arcs)
     assert crossing(found.ranks, CYCLIC, graph) == crossings
-    kept = new_order(question, graph if world else None, where, solve, keep_first=True)
+    kept = new_order(question, graph if world else None, where, noted, keep_first=True)
+    assert seen == [False, world]
     assert crossing(kept.ranks, CYCLIC, graph) == crossing(found.ranks, CYCLIC, graph)
     assert kept.ranks[0] == 0 if world else kept.ranks.tolist() == found.ranks.tolist()
 

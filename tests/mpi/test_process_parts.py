@@ -1,7 +1,9 @@
 """Parts of a distributed graph for the processes that hold it, which are threads here."""
 
 import itertools
+import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,14 @@ from helpers.together import together
 from hopbytes.errors import HopbytesError
 from hopbytes.mpi import Slab, parts_of_processes
 from hopbytes.mpi.distributed.rows import Member
-from hopbytes.mpi.parts import _across_processes, _cells_across_faces, _owner_and_ghosts
+from hopbytes.mpi.parts import (
+    _across_processes,
+    _cells_across_faces,
+    _owner_and_ghosts,
+    dolfinx_partitioner,
+    petsc_partition,
+    set_plex_partition,
+)
 from hopbytes.mpi.processes import Spot
 
 GRID = hb.read("stencil:24x24:bytes=1")
@@ -162,3 +171,87 @@ def test_cells_of_a_plex_are_numbered_through_all_processes():
 
     found = [row.tolist() for rows in together(3, work) for row in rows]
     assert found == [[1], [0, 2], [1, 3], [2, 4], [3]]
+
+
+class Mesh(Strip):
+    """A strip with the communicator, the numbers of its cells and the partitioner of a DMPlex."""
+
+    Type = SimpleNamespace(SHELL="shell")
+
+    def __init__(self, comm, cells, *, depth=1, numbers=None):
+        super().__init__(cells, [*cells, cells[-1] + 1])
+        self.comm, self.given = SimpleNamespace(tompi4py=lambda: comm), []
+        self.getDepth, self.getDimension, self.getChart = lambda: depth, lambda: 1, lambda: (0, 9)
+        self.getCellNumbering = lambda: SimpleNamespace(getIndices=lambda: numbers or cells)
+        self.getPartitioner = lambda: self
+        self.setType = self.given.append
+        self.setShellPartition = lambda size, *arrays: self.given.extend(
+            [size, *(array.tolist() for array in arrays)]
+        )
+
+
+def test_a_plex_is_told_how_many_cells_go_where_and_which():
+    own = [[0, 1, 2], [3], [4, 5]]
+
+    def work(comm):
+        rank = comm.Get_rank()
+        here.spot = Spot("ab"[rank % 2], (rank,), (-1, -1, -1, rank))
+        mesh = Mesh(comm, own[rank])
+        return set_plex_partition(mesh, preset="fast").tolist(), mesh.given
+
+    found = together(3, work)
+    assert np.bincount([to for part, _ in found for to in part]).tolist() == [2, 2, 2]
+    for part, (kind, size, sizes, order) in found:
+        assert (kind, size, sizes) == ("shell", 3, np.bincount(part, minlength=3).tolist())
+        assert order == [5 + cell for cell in sorted(range(len(part)), key=lambda cell: (part[cell], cell))]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"depth": 0}, "interpolated"), ({"numbers": [0, -3]}, "without overlap")]
+)
+def test_a_plex_without_faces_or_with_cells_of_others_is_refused_on_all_processes(wrong, said):
+    def work(comm):
+        with pytest.raises(HopbytesError, match=said):
+            set_plex_partition(Mesh(comm, [0, 1], **(wrong if comm.Get_rank() else {})))
+
+    together(2, work)
+
+
+@pytest.mark.parametrize(
+    ("options", "weights"), [({}, None), ({"edge_weights": True, "loads": [4, 5, 6]}, [3, 3, 1, 1])]
+)
+def test_a_matrix_of_petsc_is_a_graph(monkeypatch, options, weights):
+    general = SimpleNamespace(createGeneral=lambda part, comm: (part.tolist(), part.dtype, comm.tompi4py()))
+    kinds = SimpleNamespace(IS=lambda: general, IntType=np.int64)
+    monkeypatch.setitem(sys.modules, "petsc4py", SimpleNamespace(PETSc=kinds))
+    seen = []
+
+    def mapped(comm, slab, **more):
+        seen.append((comm, slab, more))
+        return np.arange(slab.n, dtype=np.int32)
+
+    monkeypatch.setattr("hopbytes.mpi.parts.parts_of_processes", mapped)
+    rows = np.array([0, 1, 3, 4], np.int32), np.array([1, 0, 2, 1], np.int32), np.array([-2.6, 3, 0.2, -1])
+    matrix = SimpleNamespace(getValuesCSR=lambda: rows, comm=SimpleNamespace(tompi4py=lambda: "comm"))
+    assert petsc_partition(matrix, **options, seed=3) == ([0, 1, 2], np.int64, "comm")
+    ((comm, slab, more),) = seen
+    assert (comm, more) == ("comm", {"parts": None, "machine": None, "seed": 3})
+    assert (slab.indptr.tolist(), slab.targets.tolist()) == ([0, 1, 3, 4], [1, 0, 2, 1])
+    assert (slab.weights if slab.weights is None else slab.weights.tolist()) == weights
+    assert (slab.loads if slab.loads is None else slab.loads.tolist()) == options.get("loads")
+
+
+@pytest.mark.parametrize("ghosting", [False, True])
+def test_cells_of_dolfinx_go_to_their_owner_and_as_ghosts_to_those_beside_it(monkeypatch, ghosting):
+    lists = SimpleNamespace(AdjacencyList_int32=lambda ranks, begins: np.split(ranks, begins[1:-1]))
+    monkeypatch.setitem(sys.modules, "dolfinx", SimpleNamespace(cpp=SimpleNamespace(graph=lists)))
+    path = SimpleNamespace(offsets=[0, 1, 3, 5, 6], array=[1, 0, 2, 1, 3, 2])
+
+    def work(comm):
+        here.spot = Spot("a", (0,), (-1, -1, -1, 0))
+        return dolfinx_partitioner("core:2@1", preset="fast")(comm, 2, path, ghosting)
+
+    (found,) = together(1, work)
+    owner = [each[0] for each in found]
+    assert owner in ([0, 0, 1, 1], [1, 1, 0, 0])
+    assert [len(each) for each in found] == ([1, 2, 2, 1] if ghosting else [1] * 4)

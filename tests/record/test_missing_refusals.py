@@ -384,6 +384,17 @@ def test_more_processes_than_this_host_has_cores():
     assert (verb, machine, before) == ("map", "local", []) or cores == 1
 
 
+@pytest.mark.parametrize(
+    ("hosts", "machine"),
+    [(["far"], "node:1 core:1"), (["far"] * 4, "node:2 core:2"), (["far"] * 5, "node:3 core:2"),
+     (["far"] * 10, "node:4 core:3"), (["far", "off", "off"], "node:2 core:2")],
+)  # fmt: skip
+def test_the_example_is_the_smallest_machine_of_as_many_nodes_as_cores_or_as_there_were(hosts, machine):
+    verb, shown, (why,) = suggested(recorded_on(*hosts))
+    assert (verb, shown) == ("advise", machine)
+    assert "far is not in a job" in why
+
+
 def test_slots_of_a_host_file_beyond_the_cores_found(tmp_path):
     cores = hb.allocate("local").k
     path = file_with(tmp_path / "hosts", "".join(f"n{node} slots={2 * cores}\n" for node in range(4)))

@@ -103,6 +103,31 @@ def test_files_are_repeatable_and_ours(tmp_path, monkeypatch, suffix, start):
     write_panel(panel, str(tmp_path / f"theirs.{suffix}"), force=True)
 
 
+def test_a_picture_of_pixels_shows_each_mark_where_it_is(tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    cells, colours = np.array([[0, 1], [2, 1]], np.uint8), ("#ffff00", "#00ff00", "#0000ff")
+    marks = (
+        Rectangle(10, 5, 20, 10, "#ff0000", "none"),
+        Rectangle(40, 5, 20, 10, "#ff0000", "#0000ff", rounded=4),
+        Line(((5, 30), (35, 30)), "#0000ff", 3), Raster(40, 20, 20, 20, cells, colours, True),
+        Raster(62, 20, 16, 20, cells, colours, False), Words(70, 14, "$", 14, "middle", "#00ff00", bold=True),
+    )
+    write_panel(Panel(80, 50, marks), str(tmp_path / "x.png"))
+    pixels = (image.imread(tmp_path / "x.png")[:, :, :3] * 255).round().astype(int)
+    assert pixels.shape == (100, 160, 3)
+    white, red, blue, lime = (255, 255, 255), (255, 0, 0), (0, 0, 255), (0, 255, 0)
+    for (x, y), colour in {
+        (0.3, 0.3): white, (79.5, 25): white, (9, 10): white, (11, 6): red, (29, 14): red, (31, 14): white,
+        (50, 10): red, (39, 10): white, (40, 5): white, (20, 29): blue, (20, 31): blue, (20, 33): white,
+        (4, 30): white, (45, 25): white, (55, 25): lime, (45, 35): blue, (66, 35): blue,
+        (66, 25): (255, 255, 0),
+    }.items():
+        assert tuple(pixels[int(2 * y), int(2 * x)]) == colour, (x, y)
+    rows, columns = np.nonzero((abs(pixels[:40, 120:] - lime)).sum(axis=2) < 90)
+    assert 60 < rows.size < 400
+    assert (abs(columns.min() + columns.max() - 40) <= 2, rows.max() <= 32) == (True, True)
+
+
 def test_targets_that_cannot_be_written(tmp_path):
     for name, fault in (("x.bmp", "as .svg, .png, .pdf"), ("no/x.svg", "is missing"), ("d.svg", "a folder")):
         (tmp_path / "d.svg").mkdir(exist_ok=True)

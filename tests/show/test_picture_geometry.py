@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.golden import checksum, compare
 from hopbytes.show import traffic
+from hopbytes.show.back_ends import svg
 from hopbytes.show.bars import bar_panel, hop_panel, level_panel, load_panel
 from hopbytes.show.marks import (
     Line,
@@ -21,7 +23,7 @@ from hopbytes.show.marks import (
     paragraph,
     width_of,
 )
-from hopbytes.show.matrix import matrix_panel
+from hopbytes.show.matrix import matrix_panel, scale_panel
 from hopbytes.show.network_layouts import network_panel
 from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture, pattern_picture
 
@@ -44,6 +46,7 @@ def of_machine(spec):
     graph, mapping = mapped(spec)
     both = {"before": traffic.launcher_mapping(graph, mapping), "after": mapping}
     yield matrix_panel(traffic.comm_matrix(graph, mapping), "traffic")
+    yield scale_panel((50, 5 * 10**6), traffic.comm_matrix(graph, mapping))
     yield level_panel(traffic.level_bytes(graph, both), "levels")
     if mapping.where.machine.network() is not None:
         loads = [traffic.link_loads(graph, one) for one in both.values()]
@@ -93,6 +96,13 @@ def check(panel):
 def test_nothing_lies_outside_or_on_another_text_or_across_a_border(spec):
     for panel in of_machine(spec):
         check(panel)
+
+
+@pytest.mark.parametrize("spec", [*NETWORKS, *TREES])
+def test_pictures_are_what_they_were(spec):
+    """Why golden: no other test notices a mark that moves, or loses its colour, and still touches nothing."""
+    found = [f"{len(panel.marks)} {checksum(svg(panel))}" for panel in of_machine(spec)]
+    compare("pictures.txt", {spec: ", ".join(found)})
 
 
 def test_bars_are_as_long_as_their_values():

@@ -177,7 +177,8 @@ def prepare_start(
         _check_names(mapping, command, options.get("hosts"))
     info = {name: value for name, value in mapping.info.items() if name != "programs"}  # those of `command`
     receipt = write(Mapping(mapping.pe, mapping.where, info), stem, form, force=force, **options)
-    written = receipt.mapping or mapping
+    written = receipt.mapping
+    assert written is not None  # it is that of a mapping
     if mapping.where.hosts and options.get("hosts") is None:  # without names a file cannot be read back
         names_cores = form == "openmpi" and f"{stem}.hosts" in receipt.paths
         _check_written(read_mapping(stem, written.where, form, n=mapping.n), written, stem, names_cores)

@@ -206,14 +206,13 @@ class MappingComparison:
         """Return the name of each metric, what picks it, and what writes it."""
         volume: Callable[[float], str] = amount if self.volume_is_bytes else number
         metrics: list[tuple[str, Callable[[Any], float], Callable[[float], str]]]
-        metrics = [("communication cost J", attrgetter("comm_cost"), number)]
-        if self.first.traffic is not None and self.second.traffic is not None:
-            metrics += [
-                ("volume between nodes", attrgetter("traffic.inter_node_volume"), volume),
-                ("messages between nodes", attrgetter("traffic.inter_node_messages"), number),
-                ("most received by a node", attrgetter("traffic.max_node_receive_volume"), volume),
-            ]
-        if self.first.links is not None and self.second.links is not None:
+        metrics = [
+            ("communication cost J", attrgetter("comm_cost"), number),
+            ("volume between nodes", attrgetter("traffic.inter_node_volume"), volume),
+            ("messages between nodes", attrgetter("traffic.inter_node_messages"), number),
+            ("most received by a node", attrgetter("traffic.max_node_receive_volume"), volume),
+        ]
+        if self.first.links is not None:
             metrics += [
                 ("hop-bytes", attrgetter("links.hop_bytes"), number),
                 ("highest congestion", attrgetter("links.max_congestion"), number),

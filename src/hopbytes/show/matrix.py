@@ -19,6 +19,7 @@ from hopbytes.show.marks import (
     colour_bar,
     cut,
     scale_colours,
+    width_of,
 )
 from hopbytes.show.names import without_shared_end
 from hopbytes.show.traffic import CommMatrix
@@ -132,7 +133,8 @@ def scale_panel(extremes: tuple[int, int], matrix: CommMatrix, unit: str = "B") 
         return Panel(width, 14, (Words(0, 11, f"{what}: nothing is sent", 10, colour=GREY),))
     words = Words(0, 10, f"{what}, logarithmic; white: none", 10, colour=GREY)
     bar = colour_bar(width, only_darkest=low == high)
-    return Panel(width + 20, 44, (words, *bar, *_ticks(low, high, width, unit)))
+    wide = max(width + 20, width_of(words.text, words.size))
+    return Panel(wide, 44, (words, *bar, *_ticks(low, high, width, unit)))
 
 
 def _ticks(low: int, high: int, width: float, unit: str) -> list[Mark]:

@@ -38,6 +38,12 @@ def test_every_width_is_read(tmp_path, narrow):
     assert (graph.volumes, graph.loads, graph.undirected) == (None, None, True)
 
 
+def test_flags_of_a_later_layout_are_not_taken_for_this_one():
+    form = parhip.Parhip()
+    known = [form.sniff("x", layout(flags, targets=range(4))) for flags in (3, 63, 64, 67)]
+    assert known == [True, True, False, False]
+
+
 def test_rows_may_be_in_any_order(tmp_path):
     path = file_with(tmp_path / "g.bgf", layout(2, weights=[3, 9, 3, 9], targets=(1, 2, 0, 1)))
     graph = hb.read(path)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.golden import compare, edited, graph_facts, outcomes
 from helpers.paths import SHARED_SAMPLES, file_with
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.patterns.recorded import Traffic
@@ -432,6 +433,18 @@ def test_damage_never_crashes(tmp_path, format, data):
     except (FormatError, ScaleError, UnsupportedError) as error:
         assert "\n" not in str(error)  # noqa: PT017
         assert str(tmp_path) in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_changed_recordings_are_read_or_refused_as_they_were(tmp_path, format):
+    """Why golden: each of many damages has its answer, or its line, that no other test asks for."""
+    path = written(tmp_path, format)
+
+    def read(text):
+        path.write_text(text)
+        return graph_facts(hb.read(path, format, collectives="ring"))
+
+    compare("changed_files.txt", {format: outcomes(edited(path.read_text(), 150), read)})
 
 
 # ---------------------------------------------------------------- real files

@@ -83,9 +83,10 @@ def test_given_routes_are_the_only_ones(tmp_path):
 
 
 def test_hosts_without_a_route_between_them_are_cut_first(tmp_path):
-    (tmp_path / "net").write_text("link a b\nlink b e\nlink c d\n")
-    machine = parse_machine(f"links:{tmp_path}/net")
-    assert [part.tolist() for part in machine.split(np.arange(5))] == [[0, 1, 2], [3, 4]]
+    for links, parts in (("ab be cd", [[0, 1, 2], [3, 4]]), ("ab cd", [[0, 1], [2, 3]])):
+        (tmp_path / "net").write_text("".join(f"link {a} {b}\n" for a, b in links.split()))
+        machine = parse_machine(f"links:{tmp_path}/net")
+        assert [part.tolist() for part in machine.split(np.arange(sum(map(len, parts))))] == parts
 
 
 def test_equal_cost_multipath(tmp_path):

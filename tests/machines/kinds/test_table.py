@@ -41,6 +41,14 @@ def test_any_table_can_be_cut_down_to_single_places(table):
     assert all(np.all(np.diff(part) > 0) for part in parts)
 
 
+@pytest.mark.parametrize("huge", [2**61, 2**62])
+def test_the_largest_distances_are_cut_like_small_ones(huge):
+    table = np.array([[0, 1, 2, 2], [1, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]])[:, [0, 2, 1, 3]][[0, 2, 1, 3]]
+    found = Table(table * (huge // 2))
+    assert [part.tolist() for part in found.split(np.arange(4))] == [[0, 2], [1, 3]]
+    assert [each.tolist() for each in found.groups(np.arange(4))] == [[0, 1, 0, 1], [0, 2, 1, 3]]
+
+
 def grid_of_places(width, height, wrap):
     x, y = np.divmod(np.arange(width * height), height)
     across, along = abs(x[:, None] - x), abs(y[:, None] - y)

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 
 enum { VAIN = 3, MOST_MILLISECONDS = 10 };
@@ -37,3 +38,12 @@ int sched_yield(void) {
   return 0;
 }
 #endif
+
+/* Ends a program where it first asks for this, if that is wanted: hpcc asks where its last part begins. */
+double MPI_Wtick(void) {
+  if (getenv("END_AT_MPI_WTICK")) {
+    int (*finalize)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPI_Finalize");
+    exit(finalize());
+  }
+  return ((double (*)(void))dlsym(RTLD_NEXT, "MPI_Wtick"))();
+}

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 enum { VAIN = 3, MOST_MILLISECONDS = 10 };
 static __thread int vain, asked = -1;
@@ -39,9 +40,18 @@ int sched_yield(void) {
 }
 #endif
 
-/* Ends a program where it first asks for this, if that is wanted: hpcc asks where its last part begins. */
+/* With REPEATED_HPCC in the environment: hpcc draws places of processes by the time, so they are the same in
+ * every run now; and it ends where its last part begins, with the first call of MPI_Wtick. */
+time_t time(time_t *out) {
+  static time_t (*real)(time_t *);
+  if (!real) real = (time_t (*)(time_t *))dlsym(RTLD_NEXT, "time");
+  time_t now = getenv("REPEATED_HPCC") ? 1 : real(NULL);
+  if (out) *out = now;
+  return now;
+}
+
 double MPI_Wtick(void) {
-  if (getenv("END_AT_MPI_WTICK")) {
+  if (getenv("REPEATED_HPCC")) {
     int (*finalize)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPI_Finalize");
     exit(finalize());
   }

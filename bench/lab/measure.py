@@ -53,9 +53,7 @@ def mappings(
             if order == "launcher":
                 mapping = usual
             elif order == "recommended":
-                mapping = map_by_waiting(
-                    graph, "fill", lambda seed: hb.map_tasks(graph, where, seed=seed, threads=1)
-                )
+                mapping = map_by_waiting(hb.map_tasks, graph, where, "fill", threads=1)
                 decision = str(judged(graph, mapping).verdict.decision)
                 mapping = mapping if decision == CHANGE else usual
             else:

@@ -97,6 +97,15 @@ def test_nothing_forbidden_may_be_said_in_any_way():
         (lambda path: hb.read(path, holds="grap"), "unknown content 'grap' (known: mapping, pattern)"),
         (lambda path: hb.read(path, max_bytes="1G"), "max_bytes '1G', expected an integer >= 1"),
         (lambda path: hb.convert(path, 3), "a file name of type int, expected text or a path"),
+        (lambda path: hb.read(path, where=3), "the machine is a int, expected an Allocation"),
+        (lambda path: hb.read(path, graph=3), "the pattern is a int, expected a CommGraph"),
+        (lambda path: hb.read(path, n="4"), "n '4', expected an integer >= 0"),
+        (lambda path: hb.read(path, threads=2), "threads 2, expected True or False"),
+        (lambda path: hb.write(MAPPING, path, "slurm", hosts=3), "hosts 3, expected a text or several texts"),
+        (lambda path: hb.write(MAPPING, path, "slurm", allowed=3), "allowed 3, expected a text"),
+        (lambda path: hb.write(MAPPING, path, "json", metrics=3), "metrics 3, expected a dictionary"),
+        (lambda path: hb.write(MAPPING, path, "json", oversubscribe=3), "oversubscribe 3, expected True"),
+        (lambda path: hb.write(MAPPING, path, "json", graph="stencil:3x3"), "expected a pattern of as many"),
     ],
 )
 def test_read_and_write(tmp_path, call, what):

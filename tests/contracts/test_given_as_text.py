@@ -33,6 +33,12 @@ def test_texts_are_what_they_name(given, tmp_path, pattern, placed):
     assert hb.write_report(pattern, placed, "r.html") == "r.html"
     assert hb.write_report(pattern, {"one": placed, "two": mapping}, "s.html") == "s.html"
     assert hb.Remapper(pattern, MACHINE, placed).comm_cost == mapping.comm_cost
+    assert hb.read(placed, where=MACHINE, graph=pattern).comm_cost == mapping.comm_cost
+    hb.write(mapping, "again.json", graph=pattern)
+    hb.write(mapping, "hosts.sh", "slurm", hosts="n[3-6]")
+    assert "n5" in (tmp_path / "hosts.sh").read_text()
+    with pytest.raises(hb.UnsupportedError, match="another pattern"):
+        hb.read("again.json", graph="stencil:4x3")
     assert hb.CommGraph.of(pattern).total_volume == graph.total_volume
 
 

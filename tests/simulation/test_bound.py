@@ -359,7 +359,7 @@ def test_bad_arguments():
     with pytest.raises(UnsupportedError, match="bound"):
         hb.simulate(graph, hb.Mapping([0, 1], hb.allocate(SLOW)), grade="bounds")
     for name, wrong in (("bytes_scale", 0), ("bytes_scale", float("nan")), ("iterations", 0)):
-        with pytest.raises(FormatError, match=name):
+        with pytest.raises(UnsupportedError, match=name):
             bound(graph, SLOW, **{name: wrong})
 
 

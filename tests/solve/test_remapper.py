@@ -381,7 +381,7 @@ def test_room_is_that_after_the_whole_batch():
         ([0], {}, hb.FormatError), ([0, 4], {}, hb.FormatError),
         ([0, 0], {"one_per_pe": True}, hb.FormatError), ([0, 1], {"absent": [0, 1]}, hb.InfeasibleError),
         ([0, 1], {"absent": [1]}, hb.FormatError), ([0, 1], {"absent": [2]}, hb.FormatError),
-        ([0, 1], {"absent": [-1]}, hb.FormatError),
+        ([0, 1], {"absent": [-1]}, hb.UnsupportedError),
         ([0, 1], {"migration_price": -1}, hb.HopbytesError), ([0, 1], {"most_moves": -1}, hb.HopbytesError),
     ],
 )  # fmt: skip

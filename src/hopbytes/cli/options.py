@@ -252,8 +252,7 @@ class BlockOptions:
             return self.map(graph, where, **options)
         from hopbytes.solve.waiting import map_by_waiting
 
-        seed = options.pop("seed", 0)
-        return map_by_waiting(graph, order, lambda more: self.map(graph, where, seed=seed + more, **options))
+        return map_by_waiting(self.map, graph, where, order, **options)
 
 
 @frozen

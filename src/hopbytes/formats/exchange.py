@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -32,8 +32,9 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec, pattern
+from hopbytes.text.hostlist import read_hosts
 from hopbytes.text.open_input import MAX_BYTES, path_text
-from hopbytes.util.checks import check_texts, check_truths, thread_count
+from hopbytes.util.checks import check_texts, check_truths, texts_of, thread_count, whole
 from hopbytes.util.integers import MAX_SUM
 
 
@@ -44,9 +45,9 @@ def read(
     holds: str | None = None,
     max_bytes: int = MAX_BYTES,
     workers: int | None = None,
-    where: Allocation | None = None,
+    where: Allocation | str | None = None,
     n: int | None = None,
-    graph: CommGraph | None = None,
+    graph: CommGraph | str | None = None,
     threads: bool | None = None,
     launched: str | None = None,
     collectives: str | None = None,
@@ -190,6 +191,22 @@ def _refuse(unknown: Dictionary[str, Any], function: Any) -> None:
         raise unknown_name("option", name, function.__kwdefaults__)
 
 
+def _options(**facts: Any) -> dict[str, Any]:
+    """Return the options that are given; a machine, a pattern and hosts may be given as text."""
+    check_texts(allowed=facts.get("allowed"), collectives=facts.get("collectives"))
+    check_truths(oversubscribe=facts.get("oversubscribe"), threads=facts.get("threads"))
+    metrics = facts.get("metrics")
+    if metrics is not None and not isinstance(metrics, Dictionary):
+        raise WrongTypeError(f"metrics {metrics!r}, expected a dictionary")
+    made: dict[str, Callable[[Any], Any]] = {
+        "where": Allocation.of, "graph": CommGraph.checked,
+        "n": lambda n: whole("n", n, 0),
+        "hosts": lambda hosts: read_hosts(hosts if isinstance(hosts, str) else texts_of("hosts", hosts)),
+    }  # fmt: skip
+    given = {name: value for name, value in facts.items() if value is not None}
+    return given | {name: make(given[name]) for name, make in made.items() if name in given}
+
+
 def _read(
     path: str | os.PathLike[str], format: str | None, holds: str | None, max_bytes: int,
     workers: int | None, facts: Dictionary[str, Any],
@@ -197,7 +214,7 @@ def _read(
     check_texts(holds=holds)
     if holds not in (None, "pattern", "mapping"):
         raise unknown_name("content", holds, ["pattern", "mapping"])
-    options = {name: value for name, value in facts.items() if value is not None}
+    options = _options(**facts)
     count = thread_count(workers, "workers")
     if format is None and holds != "mapping" and isinstance(path, str) and is_pattern_spec(path) and (
         not os.path.exists(path)
@@ -254,7 +271,7 @@ def write(
     format: str | None = None,
     *,
     force: bool = False,
-    hosts: Sequence[str] | None = None,
+    hosts: str | Sequence[str] | None = None,
     allowed: str | None = None,
     oversubscribe: bool = False,
     version: str | None = None,
@@ -278,8 +295,9 @@ def write(
         Overwrite an existing file that hopbytes did not write. hopbytes recognises its own files by the
         words "written by hopbytes" near the start; those of formats without comments by an attribute of the
         file, which a copy or a file system may not have.
-    hosts : sequence of str, optional
-        For mappings, as all up to `metrics`: names of the nodes. A format ignores what it does not need.
+    hosts : str or sequence of str, optional
+        For mappings, as all up to `metrics`: names of the nodes, ``"n[1-4]"``. A format ignores
+        what it does not need.
     allowed : str, optional
         The CPUs that the job may use on every node, ``"0-15,32-47"``.
     oversubscribe : bool
@@ -322,11 +340,12 @@ def write(
         written = _filled(chosen.write_pattern(thing), stem)
         written = replace(written, notices=(*pattern_notices, *written.notices))
     else:
-        facts = {
-            "hosts": hosts, "allowed": allowed, "oversubscribe": oversubscribe, "version": version,
-            "launched": launched, "graph": graph, "metrics": metrics,
-        }  # fmt: skip
-        options = {name: value for name, value in facts.items() if value is not None}
+        options = _options(
+            hosts=hosts, allowed=allowed, oversubscribe=oversubscribe, version=version,
+            launched=launched, graph=graph, metrics=metrics,
+        )  # fmt: skip
+        if "graph" in options and options["graph"].n != thing.n:
+            raise UnsupportedError(f"{path}: {thing.n} tasks are mapped, expected a pattern of as many tasks")
         written = _filled(chosen.write_mapping(thing, options), stem)
         if written.launch:
             written = chosen.started(written, thing, options, stem)
@@ -410,8 +429,6 @@ def _target(path: str | os.PathLike[str]) -> str:
     name = path_text(path)
     if not name:
         raise UnsupportedError("an empty name of the file to write, expected a name, or - (standard output)")
-    if "\0" in name:
-        raise UnsupportedError(f"{name!r}: not a file name, expected a name without null characters")
     return name
 
 

@@ -157,6 +157,8 @@ class CommGraph:
         4
         """
         src, dst = task_numbers("sources", sources), task_numbers("targets", targets)
+        if not isinstance(meta, (Mapping, type(None))):
+            raise WrongTypeError(f"meta {meta!r}, expected a dictionary")
         known = dict(meta or {})
         if len(src) != len(dst):
             raise bad_graph(f"{len(src)} sources and {len(dst)} targets, expected as many of each")

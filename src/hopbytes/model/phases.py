@@ -14,6 +14,7 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import ScaleError, UnsupportedError
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.util.checks import listed
 from hopbytes.util.integers import MAX_SUM
 
 
@@ -35,7 +36,8 @@ class Phases:
             if graph.n != found[0].n:
                 what = f"phase {graph.name} has {graph.n} tasks, but {found[0].name} has {found[0].n}"
                 raise UnsupportedError(f"{what}, expected as many in each")
-        exact = [_weight(weight) for weight in ([1] * len(found) if weights is None else weights)]
+        given = [1] * len(found) if weights is None else weights
+        exact = [_weight(weight) for weight in listed("phase weights", given, "one for each")]
         if len(exact) != len(found):
             names = ", ".join(graph.name for graph in found[:8])
             what = f"{len(exact)} phase weights for {len(found)} phases ({names}), expected one each"

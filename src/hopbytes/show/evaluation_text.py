@@ -269,7 +269,7 @@ def compare(graph: PatternLike, first: Mapping, second: Mapping) -> MappingCompa
     >>> hb.compare("stencil:4x1", one, other).other_node
     2
     """
-    graph = CommGraph.checked(graph)
+    graph, first, second = CommGraph.checked(graph), Mapping.of(first), Mapping.of(second)
     machines = [mapping.where.machine.spec() for mapping in (first, second)]
     if machines[0] != machines[1] or first.where.k != second.where.k:
         raise UnsupportedError(

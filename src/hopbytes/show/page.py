@@ -144,8 +144,10 @@ def write_report(
     'report.html'
     """
     path = path_text(path)
+    if not isinstance(origin, (Origin, type(None))):
+        raise WrongTypeError(f"origin {origin!r}, expected an Origin")
     check_report_target(path, force=force)
-    graph, named = CommGraph.of(graph), _named(mappings)
+    graph, named = CommGraph.of(graph), traffic.named_mappings(mappings)
     machine = next(iter(named.values())).where.machine.spec()
     for name, mapping in named.items():
         if name == IN_ORDER:
@@ -164,15 +166,6 @@ def check_report_target(path: str, *, force: bool) -> None:
     """Raise UnsupportedError before any work if the report cannot be written to `path`."""
     if path != "-":
         check_writable(path, force)
-
-
-def _named(mappings: Any) -> dict[str, Mapping]:
-    if isinstance(mappings, Dictionary) and mappings:
-        return {str(name): Mapping.of(mapping) for name, mapping in mappings.items()}
-    if isinstance(mappings, (Mapping, str, os.PathLike)):
-        return {"mapping": Mapping.of(mappings)}
-    kind = type(mappings).__name__
-    raise WrongTypeError(f"mappings are a {kind}, expected a Mapping, or a dictionary with some by name")
 
 
 # What the verb `report` knows of the origin of mappings

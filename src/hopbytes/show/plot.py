@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 
 from hopbytes._arrays import Float64
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError, package
+from hopbytes.errors import UnsupportedError, WrongTypeError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.show import traffic
 from hopbytes.show.bars import cost_history
 from hopbytes.show.marks import SCALE, SERIES, Panel
+from hopbytes.util.checks import check_truths, listed, whole
 from hopbytes.util.quantities import amount
 
 Axes = Any
@@ -91,11 +92,15 @@ def matrix(
     -----
     Above 1024 tasks, cells are sums over several tasks.
     """
+    check_truths(colorbar=colorbar)
     graph, ax = CommGraph.of(graph), _axes(ax)
     mapping = None if mapping is None else Mapping.of(mapping)
     data = traffic.comm_matrix(graph, mapping)
     colours = package("matplotlib.colors", "hopbytes.plot")
-    low, high = limits or data.extremes()
+    ends = data.extremes() if limits is None else listed("limits", limits, "two numbers")
+    if len(ends) != 2:
+        raise UnsupportedError(f"limits {limits!r}, expected the lowest and the highest volume")
+    low, high = (whole("limits", end, 0) for end in ends)
     scale = colours.LogNorm(max(low, 1), max(high, low + 1, 2))
     colour_map = colours.LinearSegmentedColormap.from_list("hopbytes", SCALE)
     cells, end = np.ma.masked_equal(data.cells, 0), data.rows * data.tasks_per_cell
@@ -112,7 +117,7 @@ def matrix(
 def levels(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) -> Axes:
     """Draw bars of the volume between units of every level, one for each mapping."""
     graph = CommGraph.of(graph)
-    data = traffic.level_bytes(graph, _named(mappings))
+    data = traffic.level_bytes(graph, traffic.named_mappings(mappings))
     kept = np.flatnonzero(data.volumes.any(axis=0))
     labels = [data.labels[level] for level in kept.tolist()]
     return _bars(_axes(ax), labels, data.mappings, data.volumes[:, kept], _volume_words(graph))
@@ -121,14 +126,14 @@ def levels(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) ->
 def hops(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None) -> Axes:
     """Draw bars of the volume by number of hops, one for each mapping; the machine has links."""
     graph = CommGraph.of(graph)
-    data = traffic.hop_histogram(graph, _named(mappings))
+    data = traffic.hop_histogram(graph, traffic.named_mappings(mappings))
     labels = [f"{count} hops" if count != 1 else "1 hop" for count in data.hops.tolist()]
     return _bars(_axes(ax), labels, data.mappings, data.volumes, _volume_words(graph))
 
 
 def loads(graph: CommGraph | ArrayLike, mappings: Mappings, ax: Axes = None, *, bins: int = 20) -> Axes:
     """Draw a histogram of the congestion of links, idle ones left out; the machine has links."""
-    graph, ax, named = CommGraph.of(graph), _axes(ax), _named(mappings)
+    graph, ax, named = CommGraph.of(graph), _axes(ax), traffic.named_mappings(mappings)
     data = traffic.load_histogram([traffic.link_loads(graph, one) for one in named.values()], bins)
     for row, (name, counts) in enumerate(zip(named, data.counts, strict=True)):
         label = f"{name} ({int(data.idle[row]):,} idle)"
@@ -156,10 +161,11 @@ def history(mappings: Mappings, ax: Axes = None, *, by: str = "seconds", baselin
     UnsupportedError
         A mapping does not know how it was found; or `by` is something else.
     """
+    baseline = None if baseline is None else whole("baseline", baseline, 0)
     if by not in ("seconds", "arcs"):
         raise UnsupportedError(f"by={by!r}, expected 'seconds' or 'arcs'")
     ax = _axes(ax)
-    for row, (name, mapping) in enumerate(_named(mappings).items()):
+    for row, (name, mapping) in enumerate(traffic.named_mappings(mappings).items()):
         data, colour = cost_history(mapping), _colour(row + 1)
         points = data.seconds if by == "seconds" else data.arcs
         end = data.end if by == "seconds" else int(mapping.info["work"].get("arcs", 0))
@@ -256,8 +262,7 @@ def _allocation(where: Any) -> Allocation:
 def _drawn(panel: Panel, ax: Axes) -> Axes:
     from hopbytes.show.back_ends import draw_on
 
-    if ax is None:
-        ax = _pyplot().subplots(figsize=(panel.width / 96, panel.height / 96))[1]
+    ax = _axes(ax, figsize=(panel.width / 96, panel.height / 96))
     box, figure = ax.get_position(), ax.figure.get_size_inches()
     scale = min(box.width * figure[0] * 96 / panel.width, box.height * figure[1] * 96 / panel.height)
     draw_on(ax, panel, scale)
@@ -285,17 +290,16 @@ def _volume_words(graph: CommGraph) -> str:
     return "bytes" if traffic.volume_unit(graph) == "B" else "volume"
 
 
-def _named(mappings: Mappings) -> Dictionary[str, Mapping]:
-    named = mappings if isinstance(mappings, Dictionary) else {"mapping": mappings}
-    return {name: Mapping.of(one) for name, one in named.items()}
-
-
 def _colour(row: int) -> str:
     return SERIES[row % len(SERIES)]
 
 
-def _axes(ax: Axes) -> Axes:
-    return ax if ax is not None else _pyplot().subplots()[1]
+def _axes(ax: Axes, **size: Any) -> Axes:
+    if ax is None:
+        return _pyplot().subplots(**size)[1]
+    if not isinstance(ax, package("matplotlib.axes", "hopbytes.plot").Axes):
+        raise WrongTypeError(f"ax {ax!r}, expected an Axes of matplotlib")
+    return ax
 
 
 def _pyplot() -> Any:

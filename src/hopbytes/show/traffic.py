@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Dictionary
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from hopbytes.cost.metrics.baselines import in_order
 from hopbytes.cost.metrics.link_metrics import dilation_of
 from hopbytes.cost.objectives.comm_cost import parting_level
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, WrongTypeError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -146,6 +147,15 @@ def _tasks_per_row(n: int, per_node: Int64, most_rows: int) -> int:
     return least
 
 
+def named_mappings(mappings: Any) -> dict[str, Mapping]:
+    """Return one mapping under the name ``mapping``, or those of a dictionary."""
+    if not isinstance(mappings, Dictionary):
+        return {"mapping": Mapping.of(mappings)}
+    if not mappings:
+        raise WrongTypeError("mappings are an empty dictionary, expected some by name")
+    return {str(name): Mapping.of(mapping) for name, mapping in mappings.items()}
+
+
 @frozen(eq=False)
 class LevelBytes:
     """Volume between units of each level, per mapping."""
@@ -269,7 +279,7 @@ class LoadHistogram:
 def load_histogram(loads: Sequence[LinkLoads], bins: int = 20) -> LoadHistogram:
     """Return how many links are how congested, with common bins for several mappings. O(links)."""
     highest = max((float(one.congestion.max(initial=0)) for one in loads), default=0.0)
-    edges = np.linspace(0.0, highest or 1.0, bins + 1)
+    edges = np.linspace(0.0, highest or 1.0, whole("bins", bins, 1) + 1)
     counts = [np.histogram(one.congestion[one.volumes > 0], edges)[0] for one in loads]
     idle = [int(np.count_nonzero(one.volumes == 0)) for one in loads]
     return LoadHistogram(edges, np.array(counts, np.int64).reshape(-1, bins), np.array(idle, np.int64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.comm_cost import parting_level
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.kernels.routes import fair_flow_seconds
 from hopbytes.machines.base import Level
 from hopbytes.model.comm_graph import CommGraph
@@ -139,10 +138,6 @@ class Round:
 
 def phase_of(graph: CommGraph, *, bytes_scale: float = 1.0, iterations: int | None = None) -> Phase:
     """Return the phase of a pattern."""
-    if not (math.isfinite(bytes_scale) and bytes_scale > 0):
-        raise FormatError("`bytes_scale`", None, f"{bytes_scale}, expected a number above 0")
-    if iterations is not None and iterations < 1:
-        raise FormatError("`iterations`", None, f"{iterations}, expected an integer >= 1")
     sources = graph.sources()
     kept = sources != graph.targets
     rounds, notices = iterations or 1, tuple[str, ...]()

@@ -18,6 +18,8 @@ from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import SECONDS_PER_FLOW, Round, flows_seconds, phase_of, round_on
 from hopbytes.simulation.links import USUAL, Speeds, node_links, speeds_named
+from hopbytes.text.open_input import path_text
+from hopbytes.util.checks import check_texts, check_truths, positive, whole
 from hopbytes.util.quantities import duration, short_amount
 
 if TYPE_CHECKING:
@@ -226,13 +228,18 @@ def simulate(
     >>> round(hb.simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
     0.001001
     """
+    check_texts(grade=grade, assume=assume)
+    check_truths(force=force)
+    bytes_scale, time_limit = positive("bytes_scale", bytes_scale), positive("time_limit", time_limit)
+    iterations = None if iterations is None else whole("iterations", iterations, 1)
+    eager = None if eager is None else whole("eager", eager, 0)
     graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    _check(graph, mapping, grade, eager)
+    _check(graph, mapping, grade)
     if grade == "replay":
         _simgrid().check_installed()
     began = time.perf_counter()
     speeds = speeds_named(assume)
-    path = None if trace is None else os.fspath(trace)
+    path = None if trace is None else path_text(trace)
     if grade == "waiting":
         path = waiting_trace(graph, path)
     elif grade == "replay" and iterations is None:
@@ -241,7 +248,7 @@ def simulate(
     links = node_links(mapping.where, speeds)
     load = round_on(phase, mapping, links, speeds)
     if platform is not None:
-        file = os.fspath(platform)
+        file = path_text(platform)
         may_write(file, force)
         atomic_write({file: _simgrid().platform_file(_simgrid().platform_of(mapping, load, speeds), load)})
     if grade in ("flows", "replay") and announce is not None:
@@ -325,10 +332,8 @@ def _announce(flows: int, messages: int, grade: str, announce: Callable[[str], N
         announce(f"{what}, which takes up to about {length}")
 
 
-def _check(graph: CommGraph, mapping: Mapping, grade: str, eager: int | None) -> None:
+def _check(graph: CommGraph, mapping: Mapping, grade: str) -> None:
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     if grade not in GRADES:
         raise unknown_name("grade", grade, GRADES)
-    if eager is not None and eager < 0:
-        raise FormatError("`eager`", None, f"{eager}, expected bytes >= 0")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from hopbytes._arrays import Array, Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
+from hopbytes.util.checks import listed
 
 #: A set of numbers, as callers give it.
 Numbers: TypeAlias = Sequence[int] | Array
@@ -92,7 +93,7 @@ def collect_batch(
     if isinstance(edges, tuple) and len(edges) == 3 and all(isinstance(each, np.ndarray) for each in edges):
         columns = [_integers("edges", each) for each in edges]
     else:
-        triples: list[Any] = list(edges)
+        triples = listed("edges", edges, "triples of two tasks and a volume")
         table = _integers("edges", triples) if triples else np.empty((0, 3), np.int64)
         if table.ndim != 2 or table.shape[1] != 3:
             raise _fault("edges: expected triples of two tasks and a volume")
@@ -109,10 +110,10 @@ def collect_batch(
     plain = not with_loads and not isinstance(arrived, Dictionary)
     came, weight = (_listed("arrived", arrived), None) if plain else _valued("arrived", arrived)
     weight = np.ones(len(came), np.int64) if weight is None else weight
-    listed = (("vanished", vanished), ("lost", lost), ("restored", restored))
+    others = (("vanished", vanished), ("lost", lost), ("restored", restored))
     return Batch(
         u, v, volumes, np.concatenate([loaded, came]), np.concatenate([values, weight]),
-        _distinct("arrived", came), *(_distinct(name, _listed(name, each)) for name, each in listed),
+        _distinct("arrived", came), *(_distinct(name, _listed(name, each)) for name, each in others),
     )  # fmt: skip
 
 
@@ -143,8 +144,8 @@ def _first_wrong(what: str, numbers: Int64, good: Bool, expected: str) -> None:
 
 
 def _listed(name: str, numbers: Any) -> Int64:
-    listed = numbers if isinstance(numbers, np.ndarray) else list(numbers)
-    array = _integers(name, listed) if len(listed) else np.empty(0, np.int64)
+    values = numbers if isinstance(numbers, np.ndarray) else listed(name, numbers, "numbers")
+    array = _integers(name, values) if len(values) else np.empty(0, np.int64)
     if array.ndim != 1:
         raise _fault(f"{name}: expected a sequence of numbers")
     _not_negative(f"{name}: number", array)

@@ -19,7 +19,7 @@ from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound
 from hopbytes.solve.map_tasks import warn_of
 from hopbytes.solve.presets import fast, turbo
-from hopbytes.util.checks import thread_count, whole
+from hopbytes.util.checks import check_texts, thread_count, whole
 from hopbytes.util.integers import MAX_TASKS
 
 #: Device types of DLPack whose memory a GPU reads.
@@ -117,6 +117,7 @@ def map_arrays(
     (44, [2, 2, 2, 2])
     """
     makers = {"turbo": turbo, "fast": fast}
+    check_texts(preset=preset)
     if preset not in makers:
         raise UnsupportedError(f"preset {preset!r} of arrays, expected turbo or fast")
     where, threads = Allocation.of(where), thread_count(threads)

@@ -46,7 +46,7 @@ from hopbytes.solve.changing import (
 )
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Constraints
-from hopbytes.util.checks import thread_count, whole
+from hopbytes.util.checks import listed, thread_count, whole
 
 #: Scanned edges that the search near the changes may spend on one change.
 WORK_PER_CHANGE = 3_000
@@ -512,7 +512,8 @@ def check_distances(where: Allocation) -> None:
 
 def usable_pes(pe: Int32, absent: Sequence[int], k: int) -> UInt8:
     """Return uint8[k], the PEs that are in use at the beginning."""
-    array = np.array(list(absent), np.int64)
+    numbers = listed("absent", absent, "numbers of PEs")
+    array = np.array([whole("absent", number, 0) for number in numbers], np.int64)
     if len(array) and not 0 <= int(array.min()) <= int(array.max()) < k:
         wrong = int(array[(array < 0) | (array >= k)][0])
         raise FormatError("absent", None, f"PE {wrong}, expected one of 0..{k - 1}")

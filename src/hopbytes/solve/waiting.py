@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,11 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.base import WAITING
 from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.waiting import Clock
+from hopbytes.solve.map_tasks import auto_objective
 from hopbytes.util.quantities import percent
 
 #: A mapping has to save this share of the replayed time beside the launcher's own order, which is kept else.
@@ -21,13 +24,18 @@ LEAST_GAIN = 0.01
 SEEDS, MOST_TASKS = 3, 1024
 
 
-def map_by_waiting(graph: CommGraph, order: str, mapped: Callable[[int], Mapping]) -> Mapping:
-    """Return what takes least time in replays: ``mapped(0)``, further mappings, or the launcher's order.
+def map_by_waiting(
+    mapped: Callable[..., Mapping], graph: CommGraph, where: Allocation, order: str, *, seed: int = 0,
+    objective: str | None = None, **options: Any,
+) -> Mapping:
+    """Return what takes least time in replays: mappings as asked for, or the launcher's `order`.
 
-    `mapped` makes a mapping by the preset with the seed that was asked for plus a number. The trace is the
-    one beside the pattern; without one, or where it cannot be replayed, ``mapped(0)`` is returned.
+    ``mapped(graph, where, ...)`` makes them, with the seed and the next ones, and, where no objective is
+    asked for, with the one of this kind of network. The trace is the one beside the pattern; without one, or
+    where it cannot be replayed, the first mapping is returned.
     """
-    first, path = mapped(0), graph.meta.get(WAITING)
+    asked = {"objective": objective, **options}
+    first, path = mapped(graph, where, seed=seed, **asked), graph.meta.get(WAITING)
     if not isinstance(path, str) or first.info.get("problem") != "processes":
         return first
     try:
@@ -35,8 +43,12 @@ def map_by_waiting(graph: CommGraph, order: str, mapped: Callable[[int], Mapping
         clock = Clock(graph, first.where, path)
         before, times = clock.times(usual), clock.times(first)
         best = first
-        for more in range(1, SEEDS if graph.n <= MOST_TASKS else 1):
-            other = mapped(more)
+        others = [asked | {"seed": seed + more} for more in range(1, SEEDS if graph.n <= MOST_TASKS else 1)]
+        suited = auto_objective(where)[0]
+        if objective is None and suited != first.info.get("objective"):
+            others.append(asked | {"seed": seed, "objective": suited})
+        for given in others:
+            other = mapped(graph, where, **given)
             found = clock.times(other)
             if found.beside(before) < times.beside(before):
                 best, times = other, found

@@ -73,6 +73,8 @@ def path_text(path: object) -> str:
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")
+    if "\0" in text:
+        raise UnsupportedError(f"{text!r}: not a file name, expected a name without null characters")
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,23 @@ def whole(what: str, value: object, lowest: int) -> int:
     return int(value)
 
 
+def positive(what: str, value: object) -> float:
+    """Return a finite number above 0 as a float."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise WrongTypeError(f"{what} {value!r}, expected a number above 0")
+    if not 0 < value < float("inf"):
+        raise UnsupportedError(f"{what} {value!r}, expected a number above 0")
+    return float(value)
+
+
+def listed(what: str, value: object, expected: str) -> list[Any]:
+    """Return what an argument lists, which are not the bytes of a text."""
+    no_axes = getattr(value, "shape", None) == ()
+    if not isinstance(value, Iterable) or isinstance(value, bytes) or no_axes:
+        raise WrongTypeError(f"{what} {value!r}, expected {expected}")
+    return list(value)
+
+
 def check_functions(**given: object) -> None:
     """Raise WrongTypeError for an argument that is neither None nor callable."""
     _check(given, callable, "a function")
@@ -76,10 +93,10 @@ def _check(given: dict[str, object], fits: Callable[[object], bool], expected: s
 
 def texts_of(what: str, value: object) -> tuple[str, ...]:
     """Return one text or several as a tuple."""
-    several = (value,) if isinstance(value, str) else value
-    single = isinstance(several, bytes) or getattr(several, "shape", None) == ()  # an array without axes
-    if isinstance(several, Iterable) and not single:
-        listed = tuple(several)
-        if all(isinstance(text, str) for text in listed):
-            return listed
-    raise WrongTypeError(f"{what} {value!r}, expected a text or several texts")
+    if isinstance(value, str):
+        return (value,)
+    expected = "a text or several texts"
+    texts = tuple(listed(what, value, expected))
+    if not all(isinstance(text, str) for text in texts):
+        raise WrongTypeError(f"{what} {value!r}, expected {expected}")
+    return texts

@@ -228,7 +228,7 @@ class Json(LaunchFormat, form="json"):
         if where is not None:
             check_same_machine(mapping, where, source.name)
         stored = record.fields.get("pattern_sha256")
-        if graph is not None and stored is not None and stored != pattern_sha256(graph):
+        if graph is not None and (graph.n != mapping.n or stored not in (None, pattern_sha256(graph))):
             if graph.meta.get(TRACE) is not None and graph.n == mapping.n:
                 # A recording's pattern has the messages of its collectives, its trace the calls.
                 return Mapping(mapping.pe, mapping.where, {**mapping.info, "other_pattern": True})

@@ -136,9 +136,11 @@ def program_server() -> Iterator[ProgramServer]:
 
 @pytest.fixture
 def hopbytes(tmp_path: Path, program_server: ProgramServer) -> Run:
-    """Run ``hopbytes ARGS`` in an empty folder; return its output and exit code."""
+    """Run ``hopbytes ARGS`` in an empty folder; return its output and exit code, which `code` asserts."""
 
-    def run(*arguments: object, stdin: str | bytes | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, stdin: str | bytes | None = None, code: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
         content = stdin.encode() if isinstance(stdin, str) else stdin
         words = list(map(str, arguments))
         environment = {**os.environ, "COLUMNS": "100"}
@@ -149,9 +151,9 @@ def hopbytes(tmp_path: Path, program_server: ProgramServer) -> Run:
                 [PROGRAM, *words], input=content, stdin=subprocess.DEVNULL if content is None else None,
                 capture_output=True, timeout=60, cwd=tmp_path, env=environment,
             )  # fmt: skip
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert code in (None, done.returncode), f"exit code {done.returncode}\n{out}{err}"
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
     return run
 

@@ -10,7 +10,6 @@ import pytest
 
 import hopbytes as hb
 from helpers.core_functions import move_synchronously
-from hopbytes._frozen import own, owned
 from hopbytes.engine.parallel import LevelGraph
 from hopbytes.kernels import comm_cost_table, csr_from_arcs
 from hopbytes.kernels.base import USE_REFERENCE
@@ -124,16 +123,6 @@ def test_copies_cannot_be_written_either(copied):
     for array in (mapping.pe, mapping.where.cores, mapping.where.core_start, graph.indptr, graph.targets):
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.setflags(write=True)
-
-
-def test_what_is_owned_is_not_copied_again():
-    array = own(np.arange(10))
-    assert owned(array) is array
-    assert owned(array[2:]).base is array
-    graph = hb.CommGraph.from_edges(np.arange(9), np.arange(1, 10))
-    again = hb.CommGraph(graph.indptr, graph.targets, graph.volumes)
-    assert again.targets is graph.targets
-    assert again.indptr is graph.indptr
 
 
 def test_a_buffer_that_a_thread_reuses_is_read_once():

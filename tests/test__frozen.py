@@ -97,29 +97,6 @@ def test_the_tools_of_dataclasses_work(kind):
         assert again.tags == ["t"]
 
 
-def test_an_object_within_itself_has_a_text():
-    point = Point(1)
-    point.tags.append(point)
-    assert "Point(x=1" in repr(point)
-
-
-def test_a_class_with_methods_of_its_own_keeps_them():
-    @frozen
-    class Own:
-        x: int
-
-        def __repr__(self) -> str:
-            return "own"
-
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        def __hash__(self) -> int:
-            return 3
-
-    assert (repr(Own(1)), Own(1) == Own(2), hash(Own(1))) == ("own", True, 3)
-
-
 def test_missing_arguments_are_refused_like_those_of_a_function():
     with pytest.raises(TypeError, match="x"):
         Point()

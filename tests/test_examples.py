@@ -4,7 +4,6 @@ import doctest
 import importlib
 import pkgutil
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import sys
 import pytest
 
 import hopbytes as hb
-from helpers.paths import PROGRAM, ROOT
+from helpers.paths import ROOT
 
 NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core"}
 MODULES = sorted(
@@ -45,22 +44,6 @@ def test_readme(tmp_path, monkeypatch, capsys):
     exec(code, {})
     assert "communication cost J" in capsys.readouterr().out
     assert (tmp_path / "rankfile").exists()
-
-
-def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
-    """launchers/test_launches_of_documents.py runs the others; the machine stands in for a probed one."""
-    page = (ROOT / "docs/first-hour.md").read_text()
-    lines = [line for block in re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-             for line in block.splitlines()]  # fmt: skip
-    commands = [line for line in lines if " -- " not in line]
-    assert len(commands) == 6
-    hb.write(hb.read("stencil:8x8"), tmp_path / "app.pattern")
-    for command in commands:
-        words = [PROGRAM if word == "hopbytes" else word for word in shlex.split(command, comments=True)]
-        words = ["node:8 core:8" if word == "job.machine.json" else word for word in words]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, command + done.stderr
-    assert (tmp_path / "placed.json").exists()
 
 
 RECIPES = {

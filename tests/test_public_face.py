@@ -2,10 +2,8 @@
 
 import copy
 import pickle
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -63,18 +61,6 @@ def test_a_script_under_mypy(tmp_path):
     assert right.returncode == 0, right.stdout
     wrong = subprocess.run([*command, "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
     assert "2 errors" in wrong.stdout
-
-
-def test_a_script_under_pyright(tmp_path):
-    pytest.importorskip("pyright")
-    if shutil.which("node") is None:
-        pytest.skip("pyright needs node")
-    (tmp_path / "right.py").write_text("# pyright: strict\n" + SCRIPT)
-    source = str(Path(hb.__file__).parents[1])
-    (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{source}"]}}')
-    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "right.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_names_that_people_try():

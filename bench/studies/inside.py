@@ -36,13 +36,17 @@ PATIENCE = 1200
 #: Modules whose tests repeat what they do for many types and sizes, wait for files, start programs, or use a
 #: process alone, and the number of orders in which they run. All others run in every order.
 FEW_ORDERS = {
-    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "io": 3, "spawn|util_pool": 2, "datatype|msgspec|pack|util_dtlib": 1
+    "cco_(nb_|ngh_|pr_)?(buf|vec)": 6, "rma(_nb)?": 6, "io": 3, "spawn|util_pool": 2,
+    "datatype|msgspec|pack|util_dtlib": 1,
 }  # fmt: skip
+#: Tests that fail in the order of the launcher and then never end, by family: MPICH 4.0.2 loses what
+#: one-sided calls write, so that locks of several ranks do not hold.
+ENDLESS = {"mpich": "*test_util_sync.*World.*"}
 #: A library with which processes that wait sleep: they may be more than the cores.
 ASLEEP = """#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>
-static int rest(void) { return nanosleep(&(struct timespec){0, 200000}, 0); }
+static int rest(void) { return nanosleep(&(struct timespec){0, 1000}, 0); }
 int sched_yield(void) { return rest(); }
 unsigned ucp_worker_progress(void *worker) { /* MPICH 4.0 does not yield */
     static unsigned (*next)(void *);
@@ -81,7 +85,6 @@ def launcher_of(family: str, ranks: int) -> tuple[list[str], str]:
     from helpers.real_mpi import mpi
 
     words, compiler = mpi(family)
-    compiler += "_abi" * family.endswith(" abi")
     return [*words[:-1], str(ranks)], shutil.which(compiler) or compiler
 
 
@@ -139,6 +142,7 @@ def run(
 def suite(family: str, source: str, order: tuple[int, ...], modules: str = "") -> dict[str, object]:
     """Run modules in an order, "" those without a row in the table; return what fails in that order alone."""
     words = [("-i", modules)] if modules else [("-e", f"test_({names})[.]") for names in FEW_ORDERS]
+    words += [("-x", ENDLESS[family])] if family in ENDLESS else []
     options = ("--no-numpy", *(word for pair in words for word in pair))  # fewer types
     count, seconds, failed = run(family, source, len(order), order, options)
     known = run(family, source, len(order), None, options)[2] if failed else frozenset()
@@ -181,6 +185,7 @@ def main() -> None:
     families = "openmpi 5, openmpi 4.1, mpich, mpich 5 abi (HOPBYTES_MPICH names the bin of another MPICH)"
     parser.add_argument("--family", action="append", help=families)
     parser.add_argument("--orders", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first order that is run, counted from 0")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 3, 4])
     parser.add_argument("--modules", default="", help="only these (regular expression), in all orders")
     parser.add_argument("--calls", action="store_true", help="measure the time of a call instead")
@@ -194,7 +199,7 @@ def main() -> None:
         groups = {f"test_({names})[.]": count for names, count in FEW_ORDERS.items()}
         groups = {"": chosen.orders} | groups if not chosen.modules else {chosen.modules: chosen.orders}
         for modules, count in groups.items():
-            for order in orders(chosen.ranks, min(count, chosen.orders)):
+            for order in orders(chosen.ranks, min(count, chosen.orders))[chosen.first :]:
                 print(json.dumps(suite(family, chosen.source, order, modules)), flush=True)
 
 

@@ -13,7 +13,7 @@
 
 namespace hopbytes {
 
-// Why a parser stopped. reference/text_reference.py has the same numbers.
+// Why a parser stopped. kernels/records.py has the same numbers.
 enum Status : int64_t {
   kDone = 0,  // the piece is used up
   kRoom,  // an output array is full

@@ -11,22 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hopbytes as hb
 from bench import ROOT, child
 from bench.lab import hosts as laboratory
 from bench.lab.fabric import FABRICS, fabric
-from bench.lab.measure import mappings
-from bench.lab.papers import NAMES, program, tables
-from bench.lab.programs import Launcher, Program
 from bench.lab.table import (
     accuracy,
     compared,
-    recommendations,
-    regressions,
-    report,
     results,
-    trust,
-    wrong_sign,
 )
 from bench.pages import kept
 from hopbytes.simulation.links import node_links
@@ -52,72 +43,6 @@ def test_every_route_of_a_fabric_leads_from_host_to_host_by_the_links_of_the_mod
     assert sorted(number for cable in built.cables() for number in cable if number is not None) == list(
         range(len(built.links))
     )
-
-
-@pytest.mark.parametrize(("name", "hosts", "vertices", "links"), [
-    ("flat", 8, 9, 16),  # one switch
-    ("fat_tree", 8, 8 + 2 + 1, 2 * (8 + 2)),
-    ("mesh", 8, 8, 2 * (3 * 2 + 4)),  # routers are hosts
-    ("torus", 8, 8, 2 * (4 * 2 + 4)),
-    ("rails", 32, 32 + 8 + 8 + 2, 152),
-])  # fmt: skip
-def test_sizes_of_fabrics(name, hosts, vertices, links):
-    built = fabric(FABRICS[name])
-    assert (built.hosts, built.vertices, len(built.links)) == (hosts, vertices, links)
-
-
-@pytest.mark.parametrize("spec", ["fattree:2x3:up=1x2:route=smodk:bw=2400000:lat=3e-5", FABRICS["rails"]])
-def test_tables_of_vertices_lead_along_the_routes_even_if_they_depend_on_the_source(spec):
-    built = fabric(spec)
-    tables = [built.next_links(vertex) for vertex in range(built.vertices)]
-    assert ("smodk" in spec) == any(other for _, other in tables)
-    for (a, b), route in built.routes.items():
-        at, taken = a, []
-        while at != b:
-            usual, other = tables[at]
-            taken.append(other.get((a, b), usual[b]))
-            at = built.links[taken[-1]].head
-        assert taken == list(route)
-
-
-def test_a_machine_with_several_paths_is_refused():
-    with pytest.raises(SystemExit, match="several paths"):
-        fabric("fattree:2x2:up=1x2:route=spread:bw=2400000:lat=1e-5")
-
-
-def row(order, repetition, seconds, flows, trace, volume=10):
-    return {
-        "fabric": "f", "mpi": "m", "program": "p", "order": order, "repetition": repetition, "load": 1.0,
-        "seconds": seconds, "J": volume, "bytes_between_hosts": volume, "link_bytes": {},
-        "predicted": {"bound": flows, "flows": flows, "replay": "no program", "trace": trace},
-    }  # fmt: skip
-
-
-ROWS = [
-    *(row("launcher,strong", number, 2.0 + number / 10, 2.0, 2.0) for number in range(4)),
-    *(row("eco", number, 2.4 + number / 10, 1.6, 2.5, 8) for number in range(4)),  # like a wavefront
-    *(row("auto", number, 1.0 + number / 20, 1.0, 1.0, 5) for number in range(4)),
-    *(row("random", number, 4.0, 4.0, 4.0, 20) for number in range(4)),
-]
-
-
-def test_ratios_are_taken_within_a_repetition():
-    found = {result.order: result for result in results(ROWS)}
-    assert found["auto"].ratio == pytest.approx(0.5)
-    assert found["eco"].ratios == pytest.approx([2.4 / 2.0, 2.5 / 2.1, 2.6 / 2.2, 2.7 / 2.3])
-    assert found["eco"].predicted_ratio == {"J": 0.8, "bytes": 0.8, "bound": 0.8, "flows": 0.8, "trace": 1.25}
-    assert found["auto"].spread == pytest.approx(0.075 / 1.075)
-
-
-def test_regressions_and_wrong_signs():
-    found = results(ROWS)
-    eco = next(result for result in found if result.order == "eco")
-    assert (wrong_sign(eco, "flows"), wrong_sign(eco, "trace")) == (True, False)
-    assert [line.split(":")[0] for line in regressions(found)] == ["f m p, eco"]
-    lines = {line.split(" | ")[0]: line for line in trust(found)}
-    assert lines["| flows"].split(" | ")[4] == "1"
-    assert lines["| trace"].split(" | ")[1::3] == ["3", "0"]
-    assert "| replay" not in lines
 
 
 def test_verdicts_speak_of_the_rows_that_are_kept():
@@ -305,24 +230,6 @@ def test_a_program_ends_at_its_first_mpi_wtick_and_draws_the_same_if_that_is_wan
         env={**os.environ, **environment, **asked, "OMPI_MCA_btl_tcp_if_include": "lo"},
     )  # fmt: skip
     assert sorted(done.stdout.split()) == (["same"] * 2 if wanted else ["now"] * 2 + ["on"] * 2)
-
-
-@pytest.mark.launcher
-@pytest.mark.parametrize(("lines", "said"), [
-    ("0 1 3\n1 0 1\n2 1 1\n1 2 5\n", "seconds"),
-    ("0 1 3\n1 0 1\n2 1 1\n", "messages in one direction only"),
-])  # fmt: skip
-def test_a_program_sends_the_messages_of_a_file(tmp_path, lines, said):
-    possible("mpirun.openmpi", "mpicc.openmpi")
-    started = Launcher("openmpi", tmp_path)
-    (tmp_path / "messages").write_text(lines)
-    words, environment = started.alone(3)
-    done = subprocess.run(
-        [*words, *started.words_of(Program(("programs", "file", "1000", "2")))], cwd=tmp_path, text=True,
-        env={**os.environ, **environment, "OMPI_MCA_btl_tcp_if_include": "lo"}, capture_output=True,
-    )  # fmt: skip
-    assert (done.returncode == 0) == (said == "seconds"), done.stdout + done.stderr
-    assert said in done.stdout + done.stderr
 
 
 @pytest.mark.launcher

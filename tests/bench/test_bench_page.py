@@ -2,15 +2,13 @@
 
 import doctest
 import importlib
-import json
 import math
 import re
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from bench import BENCH, RESULTS, page
-from bench.pages import asked, curves, how_good, kept, numbers, profiles
+from bench.pages import asked, how_good, kept, numbers, profiles
 from bench.pages.sections import SECTIONS
 
 BY_HAND = {
@@ -44,31 +42,6 @@ def test_profiles_by_hand():
     assert found == {"a": [1.0, 1.0, 1.0, 2.0], "b": [1.0, 1.0, 1.5, math.inf]}
     assert [profiles.share(found["b"], factor) for factor in (1, 1.4, 1.5, 100)] == [0.5, 0.5, 0.75, 0.75]
     assert "| `b` | 2 of 4 | 50 % | 75 % | no answer |" in profiles.table(BY_HAND, (1.0, 1.5))
-
-
-def test_a_least_value_of_zero_is_reached_by_zero_only():
-    assert profiles.ratios({"one": {"a": 0.0, "b": 1.0}}) == {"a": [1.0], "b": [math.inf]}
-
-
-def test_a_picture_is_well_formed_and_ends_at_the_share_reached():
-    picture = curves.profile(BY_HAND, "J < 1 & so on", 2.0)
-    ElementTree.fromstring(picture)
-    first, second = re.findall(r'<path d="(M\S+ [^"]*)" fill="none"', picture)[::2]
-    top, bottom = curves.TOP, curves.HEIGHT - curves.BOTTOM
-    heights = [float(each) for each in re.findall(r"V([\d.]+)", first)]
-    assert heights[-1] == top
-    assert float(re.findall(r"V([\d.]+)", second)[-1]) == bottom - 0.75 * (bottom - top)
-
-
-def test_points_lie_where_their_ratios_are():
-    picture = curves.points(
-        curves.Points("name", "a < b", {"one": [(0.5, 0.5), (2.0, 0.5)], "two": [(1.0, 1.0)]})
-    )
-    ElementTree.fromstring(picture)
-    left, right = curves.LEFT, curves.WIDTH - curves.RIGHT
-    top, bottom = curves.TOP, curves.HEIGHT - curves.BOTTOM
-    found = [(float(x) + 3, float(y)) for x, y in re.findall(r"M(\S+) (\S+?)h6", picture)]
-    assert found == [(left, bottom), (right, bottom), ((left + right) / 2, (top + bottom) / 2)]
 
 
 @pytest.mark.parametrize(("values", "says"), [
@@ -107,17 +80,6 @@ def test_commands_name_scripts_that_exist():
         for module in re.findall(r"python -m (bench\.[\w.]+)", command):
             path = BENCH.parent / module.replace(".", "/")
             assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), command
-
-
-def test_kept_rows_are_read_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "RESULTS", tmp_path)
-    rows = [{"a": 1, "machine": {"cpu": "x", "kernel": "y"}}, {"a": "ä"}]
-    (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    first = kept.keep(tmp_path / "some.jsonl").read_bytes()
-    kept.rows.cache_clear()
-    assert kept.rows("some") == [{"a": 1, "machine": {"cpu": "x"}}, {"a": "ä"}]
-    assert kept.keep(tmp_path / "some.jsonl").read_bytes() == first
-    kept.rows.cache_clear()
 
 
 @pytest.mark.parametrize(

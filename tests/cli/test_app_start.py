@@ -67,21 +67,6 @@ def test_import_of_the_package_loads_next_to_nothing():
     assert (HEAVY | {"typing"}).isdisjoint(modules)
 
 
-def test_every_public_name_is_there():
-    import hopbytes
-
-    for name in hopbytes.__all__:
-        assert getattr(hopbytes, name) is not None
-    assert set(hopbytes.__all__) <= set(dir(hopbytes))
-
-
-def test_python_m_is_the_same_program():
-    command = [sys.executable, "-m", "hopbytes", "show", "machines"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\ntable " in "\n" + done.stdout
-
-
 def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_path):
     graph = tmp_path / "ring.graph"
     graph.write_text("40 40\n" + "".join(f"{(i - 1) % 40 + 1} {(i + 1) % 40 + 1}\n" for i in range(40)))
@@ -119,15 +104,6 @@ def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
     load_numpy()
     assert os.environ.get(BLAS) == said
     assert seen == ([] if said else [("numpy", "1")])
-
-
-def test_suffixes_that_one_format_has_are_not_those_of_others():
-    from hopbytes.formats.base import formats
-    from hopbytes.formats.recognition import ALONE
-
-    for suffix, name in ALONE.items():
-        meant = [key for key, form in formats.items() if suffix.endswith(tuple(form.suffixes) or "?")]
-        assert meant == [name]
 
 
 def test_the_small_example_needs_no_scipy():

@@ -11,20 +11,8 @@ import time
 import pytest
 
 import hopbytes as hb
-from hopbytes.cli.method_options import MethodOptions
-from hopbytes.cli.options import PhaseOptions
-from hopbytes.cli.watching import Watch
 from hopbytes.engine.control import WorkMeter, metered_by
 from hopbytes.show.progress import DELAY, INTERVAL, Progress, State, expected_edges
-
-
-def test_the_share_counts_reading_and_scanned_edges_of_the_estimate():
-    progress = Progress(watched=False)
-    progress.mapping(100, 7000, time_limit=None, work_limit=None)
-    state = progress.state
-    assert state.expected == state.done + 7000
-    state.done += 3000
-    assert state.share(0.0) == state.done / state.expected
 
 
 def test_a_bar_never_falls_nor_reaches_its_end_when_the_estimate_was_too_low():
@@ -161,20 +149,3 @@ def test_a_library_call_is_interrupted_without_waiting_for_its_search():
     for thread in threading.enumerate():
         if thread.name == "hopbytes-kernel":
             thread.join()
-
-
-@pytest.mark.parametrize(("tasks", "options", "partition"), [
-    (64, {"partition": True}, True), (64, {}, False), (128, {}, True),
-])  # fmt: skip
-def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, options, partition):
-    graph, where, progress = hb.read(f"stencil:{tasks}"), hb.allocate("core:16"), Progress(watched=False)
-
-    class Blocks:
-        def map(self, *_, **options):
-            return progress.state
-
-        choose = map
-
-    watch = Watch(graph, None, PhaseOptions(), 0.0, MethodOptions(preset="fast"), progress)
-    state = watch.map(Blocks(), where, {**options, "limits": hb.Limits()})
-    assert state.expected - state.done == expected_edges(graph.n, graph.m, "fast", partition=partition)

@@ -136,8 +136,7 @@ def test_bash_completes_verbs_options_and_values(tmp_path, words, offered, absen
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_are_ones_the_shell_can_read(hopbytes, shell):
-    done = hopbytes("--completion", shell)
-    assert done.returncode == 0
+    done = hopbytes("--completion", shell, code=0)
     assert f"{shell}_complete" in done.stdout
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=done.stdout, text=True, check=True, timeout=60)

@@ -91,18 +91,15 @@ def test_answers_fit(hopbytes, tmp_path, call):
         made = MESH if call[0] == "map" else HALO
         assert hopbytes("map", *made, "--preset", "fast", "-o", "placed.json").returncode == 0
         call = [tmp_path / "placed.json" if word == "MAPPING" else word for word in call]
-    done = hopbytes(*call, "--json")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes(*call, "--json", code=0)
     check(call[0], done.stdout)
 
 
 @pytest.mark.parametrize("given", [HALO, SMALL], ids=["levels", "links"])
 def test_two_mappings_fit(hopbytes, tmp_path, given):
     for mapper in ("identity", "random"):
-        done = hopbytes("map", *given, "--mapper", mapper, "--quiet", "-o", f"{mapper}.json")
-        assert done.returncode == 0, done.stderr
-    done = hopbytes("eval", given[0], "identity.json", "random.json", "--json")
-    assert done.returncode == 0, done.stderr
+        hopbytes("map", *given, "--mapper", mapper, "--quiet", "-o", f"{mapper}.json", code=0)
+    done = hopbytes("eval", given[0], "identity.json", "random.json", "--json", code=0)
     check("eval-several", done.stdout)
     names = set(schema_of("eval-several")["$defs"]["measured"]["properties"])
     assert set(json.loads(done.stdout)["other"]) - names == set()
@@ -113,8 +110,7 @@ def test_two_mappings_fit(hopbytes, tmp_path, given):
 def test_answers_of_launches_fit(hopbytes, tmp_path, verb, monkeypatch):
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         monkeypatch.setitem(os.environ, name, "1")
-    made = hopbytes("map", "stencil:2", "--on", "core:2@1", "--hosts", "localhost", "-o", "placed.json")
-    assert made.returncode == 0, made.stderr
+    hopbytes("map", "stencil:2", "--on", "core:2@1", "--hosts", "localhost", "-o", "placed.json", code=0)
     before = ["stencil:2"] if verb == "bench-pattern" else []
     done = hopbytes(verb, *before, "placed.json", "--json", "--", "mpirun", "--oversubscribe", "-n", "2")
     if done.returncode != 0 and not done.stdout:

@@ -26,8 +26,7 @@ def test_per_cent_typed_as_a_number_is_refused_with_what_was_meant(hopbytes, typ
 def test_per_cent_are_understood(hopbytes):
     found = []
     for typed in ("0.1", "10%", "10 %", "0.10"):
-        done = hopbytes(*MESH, "--imbalance", typed)
-        assert done.returncode == 0, done.stderr
+        done = hopbytes(*MESH, "--imbalance", typed, code=0)
         facts = json.loads(done.stdout)
         found.append((facts["bound_asked"], facts["comm_cost"]))
     assert found == [found[0]] * 4
@@ -53,8 +52,7 @@ def test_python_refuses_the_same():
 
 
 def test_a_time_limit_with_a_unit(hopbytes):
-    done = hopbytes(*MESH, "--time-limit", "5m")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes(*MESH, "--time-limit", "5m", code=0)
     assert json.loads(done.stdout)["deterministic"] is False
 
 

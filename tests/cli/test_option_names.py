@@ -94,11 +94,6 @@ def test_errors_and_notices_at_the_terminal():
     assert "`" not in refused.stderr + told.stderr
 
 
-def test_notices_in_json():
-    told = _run("map", "stencil:16x16", "--on", "core:8", "--json")
-    assert "(--processes selects one each)" in told.stdout
-
-
 @pytest.mark.parametrize(("text", "slot", "typed"), [
     ("3 tasks on PE 2, 8 PEs", "GPU", "3 tasks on GPU 2, 8 GPUs"),
     ("16 processes on 20 slots: nodes are filled", "core", "16 processes on 20 cores: nodes are filled"),

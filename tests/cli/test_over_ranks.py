@@ -1,4 +1,4 @@
-"""Verbs on all processes of an MPI job, which are threads here (also hopbytes.cli.large_graphs)."""
+"""Verbs on all processes of an MPI job, which are threads here (also hopbytes.cli.verb_map)."""
 
 import json
 import threading

@@ -97,26 +97,6 @@ app.handled = interrupting
 READY"""
 
 
-def test_interrupts_at_random_moments(tmp_path):
-    chosen = random.Random(5)
-    words = ["map", "stencil:60x60", "--on", "node:8@10 core:8@1", "--preset", "strong", "-o", "x.txt"]
-    for _ in range(12):
-        process = subprocess.Popen(
-            [PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=tmp_path, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )  # fmt: skip
-        time.sleep(0.15 + chosen.expovariate(2))
-        process.send_signal(signal.SIGINT)
-        if chosen.random() < 0.5:
-            time.sleep(chosen.uniform(0, 0.02))
-            process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode in (0, 130), said
-        assert "Traceback" not in said
-        assert process.returncode == 0 or "hopbytes: interrupted" in said
-        (tmp_path / "x.txt").unlink(missing_ok=True)
-
-
 def test_a_defect_is_still_shown():
     code = "import sys, hopbytes.cli.app\napp = sys.modules['hopbytes.cli.app']\n"
     code += "app.command_of = lambda name: 1 // 0\nsys.argv = ['hopbytes', 'map']\napp.main()"
@@ -194,33 +174,6 @@ def test_interrupt_during_a_long_map(tmp_path, large_grid, whole_group):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_worker_survives_an_interrupt(tmp_path, large_grid):
-    with long_map(tmp_path, large_grid) as run:
-        run.until("━".encode())
-        run.process.send_signal(signal.SIGINT)
-        run.process.communicate(timeout=PATIENCE)
-        limit = time.monotonic() + PATIENCE
-        while members := processes_of_session(run.process.pid):
-            assert time.monotonic() < limit, members
-            time.sleep(0.05)
-
-
-def processes_of_session(session):
-    """Return the living processes of a session (zombies of a finished one do not count)."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if not entry.isdecimal():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(int(entry))
-    return found
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_path, number):
     grid = write_grid(tmp_path / "grid.graph", SMALL_SIDE)
@@ -233,8 +186,7 @@ def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_pat
         run.process.communicate(timeout=PATIENCE)
         run.until(b"stopped early: this is the best mapping found until then")
     assert run.process.returncode == 0
-    judged = hopbytes("eval", grid, tmp_path / "out.txt", *where, "--json")
-    assert judged.returncode == 0, judged.stderr
+    hopbytes("eval", grid, tmp_path / "out.txt", *where, "--json", code=0)
 
 
 def test_no_progress_bar_without_a_terminal(hopbytes, tmp_path):
@@ -256,3 +208,50 @@ def test_a_closed_pipe_is_no_error_message(tmp_path):
     os.close(writer)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def processes_of_session(session):
+    """Return the living processes of a session (zombies of a finished one do not count)."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdecimal():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(entry))
+    return found
+
+
+def test_interrupts_at_random_moments(tmp_path):
+    chosen = random.Random(5)
+    words = ["map", "stencil:60x60", "--on", "node:8@10 core:8@1", "--preset", "strong", "-o", "x.txt"]
+    for _ in range(12):
+        process = subprocess.Popen(
+            [PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=tmp_path, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
+        time.sleep(0.15 + chosen.expovariate(2))
+        process.send_signal(signal.SIGINT)
+        if chosen.random() < 0.5:
+            time.sleep(chosen.uniform(0, 0.02))
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode in (0, 130), said
+        assert "Traceback" not in said
+        assert process.returncode == 0 or "hopbytes: interrupted" in said
+        (tmp_path / "x.txt").unlink(missing_ok=True)
+
+
+def test_no_worker_survives_an_interrupt(tmp_path, large_grid):
+    with long_map(tmp_path, large_grid) as run:
+        run.until("━".encode())
+        run.process.send_signal(signal.SIGINT)
+        run.process.communicate(timeout=PATIENCE)
+        limit = time.monotonic() + PATIENCE
+        while members := processes_of_session(run.process.pid):
+            assert time.monotonic() < limit, members
+            time.sleep(0.05)

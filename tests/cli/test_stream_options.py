@@ -41,16 +41,14 @@ def test_json_has_the_facts(ring, hopbytes):
     ],
 )
 def test_options_without_a_meaning_are_refused(ring, hopbytes, words):
-    done = hopbytes("map", ring, "--on", MACHINE, *words)
-    assert done.returncode == 2
+    done = hopbytes("map", ring, "--on", MACHINE, *words, code=2)
     assert words[0] in done.stderr
 
 
 def test_a_damaged_file_leaves_no_output(ring, tmp_path, hopbytes):
     ring.write_text(ring.read_text()[:-9])
     target = tmp_path / "out.json"
-    done = hopbytes("map", ring, "--on", MACHINE, "--stream", "-o", target)
-    assert done.returncode == 1
+    done = hopbytes("map", ring, "--on", MACHINE, "--stream", "-o", target, code=1)
     assert str(ring) in done.stderr
     assert not target.exists()
 
@@ -58,8 +56,7 @@ def test_a_damaged_file_leaves_no_output(ring, tmp_path, hopbytes):
 def test_one_of_a_kind_is_no_plural(tmp_path, hopbytes):
     heavy = tmp_path / "heavy.graph"
     heavy.write_text("3 2 10\n90 2\n1 1 3\n1 2\n")
-    done = hopbytes("map", heavy, "--on", "core:2", "--partition", "--stream")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("map", heavy, "--on", "core:2", "--partition", "--stream", code=0)
     assert "1 task is heavier than a fair share and has a core\n" in done.stderr
     one = tmp_path / "one.graph"
     one.write_text("1 0\n\n")

@@ -82,14 +82,6 @@ def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write():
     assert any("-o FILE" in line for line in lines)
 
 
-def test_long_lists_of_ranks_are_cut_and_counted():
-    where = hb.allocate("node:2 core:64")
-    scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
-    lines = ranks_per_node(scattered, 60)
-    assert len(lines) == 2
-    assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)
-
-
 def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     other = tmp_path / "order.json"
     output_with(80, "map", PATTERN, *ON, "-o", other, "--mapper", "identity", "--quiet")
@@ -103,3 +95,11 @@ def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_long_lists_of_ranks_are_cut_and_counted():
+    where = hb.allocate("node:2 core:64")
+    scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
+    lines = ranks_per_node(scattered, 60)
+    assert len(lines) == 2
+    assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)

@@ -25,8 +25,7 @@ def placement_of(text):
 
 
 def test_placement_goes_to_stdout_and_talk_to_stderr(hopbytes):
-    done = hopbytes("map", EXAMPLE, *ON)
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("map", EXAMPLE, *ON, code=0)
     assert sorted(placement_of(done.stdout)) == list(range(64))
     assert "processes: J " in done.stderr
     assert "random" not in done.stderr
@@ -40,8 +39,7 @@ def test_quiet_says_nothing(hopbytes):
 
 
 def test_json_is_one_object_with_the_promised_keys(hopbytes):
-    done = hopbytes("map", EXAMPLE, *ON, "--seed", 7, "--threads", 1, "--json")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("map", EXAMPLE, *ON, "--seed", 7, "--threads", 1, "--json", code=0)
     record = json.loads(done.stdout)
     assert record.keys() >= JSON_KEYS
     assert record["seconds"].keys() == {"read", "map", "verify"}
@@ -58,37 +56,14 @@ def test_json_cost_is_that_of_the_written_placement(hopbytes, tmp_path):
     assert judged["comm_cost"] < judged["random"]["comm_cost"]["min"]
 
 
-def test_eval_prints_a_table(hopbytes):
-    hopbytes("map", EXAMPLE, *ON, "-o", "placed.txt")
-    done = hopbytes("eval", EXAMPLE, "placed.txt", *ON)
-    assert done.returncode == 0, done.stderr
-    for word in ("communication cost J", "in order", "node (distance 10)", "package (distance 3)"):
-        assert word in done.stdout
-    assert "random" not in done.stdout
-    assert "random, mean" in hopbytes("eval", EXAMPLE, "placed.txt", *ON, "--all").stdout
-
-
 def test_eval_of_what_a_launcher_does(hopbytes):
     block = json.loads(hopbytes("eval", EXAMPLE, "--order", "default:block", *ON, "--json").stdout)
     cyclic = json.loads(hopbytes("eval", EXAMPLE, "--order", "cyclic", *ON, "--json").stdout)
     assert block["comm_cost"] == block["in_order"]["comm_cost"] < cyclic["comm_cost"]
 
 
-def test_same_seed_same_placement_for_any_number_of_threads(hopbytes):
-    answers = {hopbytes("map", EXAMPLE, *ON, "--threads", threads, "-q").stdout for threads in (1, 2, 3)}
-    assert len(answers) == 1
-    assert answers != {""}
-
-
-def test_papers_notation_is_the_same_machine(hopbytes):
-    tree = hopbytes("map", EXAMPLE, "--on", "a:4@100 b:4@10 c:4@1", "-q").stdout
-    papers = hopbytes("map", EXAMPLE, "--hierarchy", "4:4:4", "--distance", "1:10:100", "-q").stdout
-    assert tree == papers != ""
-
-
 def test_openmpi_writes_two_files_and_the_command(hopbytes, tmp_path):
-    done = hopbytes("map", EXAMPLE, *ON, "--hosts", "n[1-8]", "-o", "rankfile", "--format", "openmpi")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("map", EXAMPLE, *ON, "--hosts", "n[1-8]", "-o", "rankfile", "--format", "openmpi", code=0)
     ranks = [line for line in (tmp_path / "rankfile").read_text().splitlines() if line.startswith("rank ")]
     hosts = (tmp_path / "rankfile.hosts").read_text()
     assert len(ranks) == 64
@@ -104,11 +79,9 @@ def test_map_once_write_often(hopbytes, tmp_path):
     hosts = ("--hosts", "a[1-8]")
     hopbytes("map", EXAMPLE, *ON, *hosts, "-o", "stored.json")
     hopbytes("map", EXAMPLE, *ON, *hosts, "-o", "direct", "--format", "openmpi")
-    done = hopbytes("write", "stored.json", "-o", "later", "--format", "openmpi")
-    assert done.returncode == 0, done.stderr
+    hopbytes("write", "stored.json", "-o", "later", "--format", "openmpi", code=0)
     assert (tmp_path / "later").read_text() == (tmp_path / "direct").read_text()
-    done = hopbytes("write", "stored.json", "-o", "elsewhere", "--format", "openmpi", "--hosts", "b[1-8]")
-    assert done.returncode == 0, done.stderr
+    hopbytes("write", "stored.json", "-o", "elsewhere", "--format", "openmpi", "--hosts", "b[1-8]", code=0)
     assert (tmp_path / "elsewhere").read_text() == (tmp_path / "direct").read_text().replace("=a", "=b")
 
 
@@ -118,8 +91,7 @@ def test_mapped_for_a_launcher_and_stored(hopbytes, tmp_path):
     done = hopbytes("map", EXAMPLE, *ON, *hosts, "--for", "hydra", "-o", "stored.json")
     assert "mpiexec" not in done.stderr
     hopbytes("map", EXAMPLE, *ON, *hosts, "--for", "hydra", "-o", "direct")
-    done = hopbytes("write", "stored.json", "-o", "later", "--format", "hydra")
-    assert done.returncode == 0, done.stderr
+    hopbytes("write", "stored.json", "-o", "later", "--format", "hydra", code=0)
     assert (tmp_path / "later").read_text() == (tmp_path / "direct").read_text()
 
 
@@ -138,16 +110,6 @@ def test_the_way_a_pattern_comes_in_does_not_matter(hopbytes, tmp_path, way):
     assert done.stdout == expected != "", done.stderr
 
 
-def test_partition_keeps_its_bound(hopbytes):
-    done = hopbytes(
-        "map", "stencil:40x40", "--on", "node:4@10 core:4@1", "--partition", "--imbalance", 0.03, "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
-    assert (record["problem"], record["balance"]) == ("partition", "met")
-    assert record["imbalance"] <= 0.03 + 1e-12  # 103 tasks of 100 is what the bound allows
-
-
 def test_counts_per_node_and_level(hopbytes):
     done = hopbytes(
         "map", EXAMPLE, "--on", "node:16@10 package:2@3 core:8@1", "--tasks-per-node", 4,
@@ -163,6 +125,5 @@ def test_summary_judges_by_the_weight_that_was_asked_for(hopbytes, tmp_path):
     """By bytes two pairs are heavy; counted by arcs, their order costs 32 as ranks in order do."""
     pattern = tmp_path / "app.edges"
     pattern.write_text("0 1 1000000\n2 3 1000000\n0 2 1\n0 3 1\n1 2 1\n")
-    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--weight", "unit")
-    assert run.returncode == 0
+    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--weight", "unit", code=0)
     assert "J 32 (messages x distance), the same as in order" in run.stderr

@@ -30,20 +30,6 @@ def test_names_are_those_of_the_registry(hopbytes, kind, registry):
     assert all(row["summary"] for row in rows)
 
 
-def test_text_has_one_unindented_line_per_name(hopbytes):
-    lines = hopbytes("show", "machines").stdout.splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(machines)
-
-
-def test_unknown_kind_is_one_line_with_the_nearest_name(hopbytes):
-    done = hopbytes("show", "machnes")
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("hopbytes: ")
-    assert "'machines'" in done.stderr
-
-
 @pytest.mark.parametrize("kind", ["mappers", "refiners"])
 def test_many_options_are_shown_in_groups(kind):
     """Every option of such an algorithm is in exactly one group."""
@@ -53,16 +39,8 @@ def test_many_options_are_shown_in_groups(kind):
             assert sorted(grouped) == sorted(row["options"]), row["name"]
 
 
-def test_groups_of_options_are_printed():
-    (row,) = [row for row in catalogue("mappers") if row["name"] == "multisection"]
-    text = " ".join(describe([row], columns=100).split())
-    assert "options for coarsening: contraction_limit=1500, shared_hierarchies=8" in text
-    assert "options: " not in text
-
-
 def test_show_tells_of_the_network(hopbytes):
-    done = hopbytes("show", "torus:4x4:bw=5x6@10 / core:2")
-    assert done.returncode == 0
+    done = hopbytes("show", "torus:4x4:bw=5x6@10 / core:2", code=0)
     assert "network    16 endpoints, 16 switches, 64 links" in done.stdout
     assert "hops       2.13 on average, at most 4" in done.stdout
     facts = json.loads(hopbytes("show", "torus:4x4:bw=5x6@10 / core:2", "--json").stdout)
@@ -110,37 +88,28 @@ def test_shares_of_several_paths(hopbytes):
     assert done.stdout.count("  33.333 % of the flow") == 6
 
 
-def test_eval_of_links_needs_links(hopbytes, tmp_path):
-    """Without links the metrics of links are not there; asking to lower them says what would work."""
-    (tmp_path / "p").write_text("0 1 5\n1 2 7\n")
-    (tmp_path / "m").write_text("0\n1\n2\n")
-    done = hopbytes("eval", str(tmp_path / "p"), str(tmp_path / "m"), "--on", "mesh:3", "--json",
-                    "--input-format", "edges")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["hop_bytes"] == 12
-
-
 def test_a_picture_needs_no_other_package(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError\n")
+
+    def drawn(*command):
+        return subprocess.run(
+            [PROGRAM, *command], cwd=tmp_path, timeout=60, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        )  # fmt: skip
+
     for command, name in (
         (("show", NODE, "--hosts", "a,b"), "node.svg"),
         (("eval", "stencil:4x4", "--order", "cyclic", "--on", "node:2 core:8"), "eval.svg"),
         (("show", "stencil:4x4"), "pattern.svg"),
     ):
-        shown = subprocess.run(
-            [PROGRAM, *command, "-o", name], cwd=tmp_path, timeout=60, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
-        )  # fmt: skip
+        shown = drawn(*command, "-o", name)
         assert (shown.returncode, shown.stderr) == (0, f"{name} written\n")
         ElementTree.parse(tmp_path / name)
     text = (tmp_path / "node.svg").read_text()
     assert "2 x node a, b" in text
     assert "GPU 0 cuda0" in text
     for target in ("node.png", "node.pdf"):
-        shown = subprocess.run(
-            [PROGRAM, "show", NODE, "-o", target], cwd=tmp_path, timeout=60, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
-        )  # fmt: skip
+        shown = drawn("show", NODE, "-o", target)
         assert shown.returncode == 1
         form = target[-3:].upper()
         assert shown.stderr.startswith(f"hopbytes: pictures as {form} need matplotlib: pip install")
@@ -220,20 +189,6 @@ def test_faults_are_one_line(hopbytes, tmp_path, mapping_files, command, said):
     assert not (tmp_path / "x.svg").exists()
 
 
-def test_a_folder_without_permission(hopbytes, tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    (tmp_path / "closed").mkdir(mode=0o500)
-    done = hopbytes("show", "node:2", "-o", "closed/x.svg")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "no permission" in done.stderr
-
-
-def test_options_that_do_not_belong_together(hopbytes):
-    for more in (("--json", "-o", "x.svg"), ("--on", "core:2")):
-        assert hopbytes("show", "node:2", *more).returncode == 2
-
-
 def test_probe_writes_a_file_that_on_takes(hopbytes, tmp_path):
     target = tmp_path / "job.machine.json"
     done = hopbytes("probe", "-o", target, "--", "env")
@@ -246,7 +201,27 @@ def test_probe_writes_a_file_that_on_takes(hopbytes, tmp_path):
 
 def test_probe_without_answers_leaves_nothing(hopbytes, tmp_path):
     target = tmp_path / "job.machine.json"
-    done = hopbytes("probe", "-o", target, "--", "true")
-    assert done.returncode == 1
+    done = hopbytes("probe", "-o", target, "--", "true", code=1)
     assert_refused(done, "probe", "node")
     assert not target.exists()
+
+
+def test_groups_of_options_are_printed():
+    (row,) = [row for row in catalogue("mappers") if row["name"] == "multisection"]
+    text = " ".join(describe([row], columns=100).split())
+    assert "options for coarsening: contraction_limit=1500, shared_hierarchies=8" in text
+    assert "options: " not in text
+
+
+def test_a_folder_without_permission(hopbytes, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    (tmp_path / "closed").mkdir(mode=0o500)
+    done = hopbytes("show", "node:2", "-o", "closed/x.svg")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "no permission" in done.stderr
+
+
+def test_options_that_do_not_belong_together(hopbytes):
+    for more in (("--json", "-o", "x.svg"), ("--on", "core:2")):
+        assert hopbytes("show", "node:2", *more).returncode == 2

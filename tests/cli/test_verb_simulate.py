@@ -11,8 +11,7 @@ def test_the_launchers_order_and_two_mappings(hopbytes):
     for mapper in ("identity", "random"):
         words = ("map", "stencil:4x2", "--on", SLOW, "--mapper", mapper, "-o", f"{mapper}.json")
         assert hopbytes(*words).returncode == 0
-    done = hopbytes("simulate", "stencil:4x2", "identity.json", "random.json", "--grade", "bound")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("simulate", "stencil:4x2", "identity.json", "random.json", "--grade", "bound", code=0)
     rows = done.stdout.splitlines()
     assert [row.split()[0] for row in rows[2:5]] == ["in", "identity.json", "random.json"]
     assert "+0.0%" in rows[3]
@@ -51,8 +50,7 @@ def test_wrong_use_is_one_line(hopbytes, words, code, said):
 
 def test_the_platform_is_that_of_the_launchers_order(hopbytes, tmp_path):
     (tmp_path / "m.txt").write_text("4\n5\n6\n7\n")  # nodes 2 and 3; in order on nodes 0 and 1
-    done = hopbytes("simulate", "stencil:4", "m.txt", "--on", SLOW, "--platform", "p.xml")
-    assert done.returncode == 0, done.stderr
+    hopbytes("simulate", "stencil:4", "m.txt", "--on", SLOW, "--platform", "p.xml", code=0)
     text = (tmp_path / "p.xml").read_text()
     assert ['id="n0"' in text, 'id="n2"' in text] == [True, False]
 
@@ -68,12 +66,10 @@ def test_a_mapping_of_the_pattern_fits_the_trace_of_the_same_run(hopbytes, tmp_p
         acts += [f"{rank} init", step, f"{rank} allreduce 8 0 6", f"{rank} finalize"]
     (tmp_path / "app.ti").write_text("\n".join(acts) + "\n")
     assert hopbytes("map", "app.edges", "--on", SLOW, "-o", "placed.json").returncode == 0
-    done = hopbytes("simulate", "app.ti", "placed.json", "--grade", "bound")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("simulate", "app.ti", "placed.json", "--grade", "bound", code=0)
     assert "placed.json was made for another pattern of as many tasks" in done.stderr
     assert "placed.json" in done.stdout
-    made = hopbytes("map", "app.ti", "--on", SLOW, "-o", "of_trace.json")
-    assert made.returncode == 0, made.stderr
+    hopbytes("map", "app.ti", "--on", SLOW, "-o", "of_trace.json", code=0)
     assert "another pattern" not in hopbytes("simulate", "app.ti", "of_trace.json", "--grade", "bound").stderr
     (tmp_path / "other.edges").write_text("0 1 5\n")
     for given in (("app.edges", "of_trace.json"), ("other.edges", "placed.json")):

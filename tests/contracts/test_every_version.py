@@ -305,25 +305,6 @@ def test_stand_ins_refuse_what_their_versions_refuse(tmp_path, form, version, li
         stand_in(version, line.split()[1:], tmp_path, job)
 
 
-def test_old_versions_of_torchrun_take_no_dashes(tmp_path):
-    (tmp_path / "ranks").write_text("exec torchrun --nnodes=1 --nproc-per-node=2 --node-rank=0 \"$@\"\n")
-    with pytest.raises(RefusedError, match="unrecognized arguments"):
-        stand_ins.of_agents("1.13", tmp_path / "ranks", ["a"])
-
-
-@pytest.mark.parametrize("line", ["rank 0=a slot=", "rank 0=a", "rank x=a slot=0", "rank 0 a slot=0"])
-def test_the_rankfile_of_a_stand_in_is_that_of_the_scanner(line):
-    with pytest.raises(RefusedError):
-        stand_ins.parse_rankfile(line, "5.0")
-    text = "// note\nrank 0=u@a.b-c slots=0:1-2;1:*\n\n# end\n"
-    assert stand_ins.parse_rankfile(text, "4.1") == {0: ("a.b-c", "0:1-2;1:*")}
-
-
-def test_programs_of_srun_are_read_line_by_line(tmp_path):
-    (tmp_path / "conf").write_text("# note\n0-1 ./a b\n2 ./c\n")
-    assert stand_ins.of_programs(tmp_path, "conf") == {0: ["./a", "b"], 1: ["./a", "b"], 2: ["./c"]}
-
-
 def test_the_page_about_launchers_names_every_version():
     """Versions whose stand-ins take each line, and those that were started with the files."""
     page = (ROOT / "docs" / "do" / "launchers.md").read_text()

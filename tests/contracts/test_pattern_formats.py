@@ -290,13 +290,6 @@ def test_content_tells_the_format(tmp_path, monkeypatch, content, format):
     assert read("-", holds="pattern").meta["format"] == format
 
 
-def test_archives_are_told_apart(tmp_path):
-    graph = CommGraph.from_edges([0], [1], [3])
-    for name in ("npz", "pattern"):
-        write(graph, tmp_path / name, format=name)
-        assert same(read(tmp_path / name), graph)
-
-
 def test_unknown_names_get_the_nearest(tmp_path):
     (tmp_path / "a").write_text("prose, not numbers\n")
     with pytest.raises(UnsupportedError, match=mentions("'metis'")):
@@ -391,3 +384,10 @@ def test_a_ring_that_could_be_two_formats_is_not_guessed(tmp_path):
     assert read(path, "metis").n == 4
     path.write_text("4 2\n1 3\n2 4\n")  # two lines are not the neighbours of four tasks
     assert read(path, holds="pattern").n == 5
+
+
+def test_archives_are_told_apart(tmp_path):
+    graph = CommGraph.from_edges([0], [1], [3])
+    for name in ("npz", "pattern"):
+        write(graph, tmp_path / name, format=name)
+        assert same(read(tmp_path / name), graph)

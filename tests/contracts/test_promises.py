@@ -16,7 +16,6 @@ from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import objectives
-from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
@@ -102,20 +101,6 @@ def test_what_goes_on_is_never_behind_strong(name, goal):
     for preset, limit in product(("best", "routed"), most([None, arcs + 500_000], [arcs + 200_000])):
         further = map_tasks(graph, where, preset, **options, limits=hb.Limits(work=limit))
         assert value(goal, graph, further) <= value(goal, graph, strong), preset
-
-
-@pytest.mark.parametrize("sample", most([3, 5], [5]))
-def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
-    """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
-    where = allocated("torus:4x4 / core:4", f"scattered:nodes=10:seed={sample}")
-    rng = np.random.default_rng(sample)
-    n = int(rng.integers(20, 29))
-    graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)
-    options = {"objective": "max_congestion", "seed": 3, "threads": 1}
-    strong = map_tasks(graph, where, "strong", **options)
-    limit = 2 * strong.info["work"]["arcs"]
-    best = map_tasks(graph, where, "best", **options, limits=hb.Limits(work=limit))
-    assert value("max_congestion", graph, best) <= value("max_congestion", graph, strong)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -238,11 +223,15 @@ def test_presets_on_random_trees_cost_no_more_than_tasks_in_order():
             assert found.info["comm_cost"] <= in_order
 
 
-def test_objectives_of_networks_all_have_quick_chains():
-    assert {*QUICK, "comm_cost"} == set(objectives)
-    for chains in QUICK.values():
-        for chain in chains:
-            try:
-                map_tasks(pattern("stencil:2x2"), hb.allocate("torus:2x2"), list(chain))
-            except UnsupportedError as error:
-                raise AssertionError(chain) from error
+@pytest.mark.parametrize("sample", most([3, 5], [5]))
+def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
+    """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
+    where = allocated("torus:4x4 / core:4", f"scattered:nodes=10:seed={sample}")
+    rng = np.random.default_rng(sample)
+    n = int(rng.integers(20, 29))
+    graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)
+    options = {"objective": "max_congestion", "seed": 3, "threads": 1}
+    strong = map_tasks(graph, where, "strong", **options)
+    limit = 2 * strong.info["work"]["arcs"]
+    best = map_tasks(graph, where, "best", **options, limits=hb.Limits(work=limit))
+    assert value("max_congestion", graph, best) <= value("max_congestion", graph, strong)

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import pytest
-
 from helpers.paths import ROOT
 
 if sys.version_info >= (3, 11):
@@ -205,15 +203,3 @@ def test_no_text_takes_more_than_linear_time():
     found = {expression.where: slow_on(expression) for expression in expressions()}
     assert len(found) > 150
     assert {where: attack for where, attack in found.items() if attack} == {}
-
-
-@pytest.mark.parametrize(
-    ("pattern", "uses"),
-    [
-        (r"[a-z]+:x", "search"), (r"[0-9]*\.?[0-9]+", "fullmatch"), (r"(?:a+)+b", "match"),
-        (r"a\s+(.*?)\s*#", "match"), (r"(?:x|xx)*y", "match"), (r"(_a|_b)+$", "search"),
-        (rb"([A-Za-z0-9._-]+):([0-9]{1,10}) NCCL INFO (.*)", "search"),
-    ],
-)  # fmt: skip
-def test_patterns_that_take_more_are_found(pattern, uses):
-    assert slow_on(Expression("example", pattern, 0, frozenset({uses}))) != ""

@@ -118,14 +118,6 @@ def test_annealing_goes_on_while_there_is_work_and_repeats_itself(goal):
     assert unlimited.tobytes() == once.tobytes()
 
 
-def test_annealing_ends_with_the_deadline():
-    problem, pe, bounds = random_problem("torus:4x4@3 / core:2@1", 3, 1)
-    effort = Effort(seed=2, deadline=time.monotonic() + 0.5)
-    build(refiners, "routed:effort=1,anneal=true").refine(problem.graph, problem.where, pe, bounds, effort)
-    assert effort.out_of_time
-    assert effort.work["anneal_rounds"] >= 1
-
-
 @pytest.mark.parametrize(
     "options",
     [*({"objective": name} for name in objectives if name != "comm_cost"),
@@ -161,3 +153,11 @@ def test_weights_of_the_hybrid_metric():
             build(mappers, f"ptram:weights={wrong}")
     with pytest.raises(UnsupportedError, match="volume, messages"):
         build(mappers, "ug:weight=hops")
+
+
+def test_annealing_ends_with_the_deadline():
+    problem, pe, bounds = random_problem("torus:4x4@3 / core:2@1", 3, 1)
+    effort = Effort(seed=2, deadline=time.monotonic() + 0.5)
+    build(refiners, "routed:effort=1,anneal=true").refine(problem.graph, problem.where, pe, bounds, effort)
+    assert effort.out_of_time
+    assert effort.work["anneal_rounds"] >= 1

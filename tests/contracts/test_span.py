@@ -44,13 +44,6 @@ def test_initial_partitions_are_side_by_side():
     assert many["span"] < 3 * few["span"]
 
 
-def test_large_graphs_are_coarsened_by_ranges():
-    graph = grid(190)
-    assert graph.n >= 2**15
-    work = mapped(graph, "core:2", "multisection:repetitions=1,initial_partitions=1").info["work"]
-    assert work["span"] < work["arcs"]
-
-
 @pytest.mark.parametrize("where", [TREE, "torus:4x3 / core:4", "core:48"])
 def test_mapping_work_and_span_are_the_same_for_any_number_of_threads(where):
     """From 2^13 vertices on, minimum cuts of all pairs of blocks are computed at the same time."""
@@ -63,10 +56,3 @@ def test_mapping_work_and_span_are_the_same_for_any_number_of_threads(where):
     for other in others:
         assert np.array_equal(other.pe, one.pe)
         assert other.info["work"] == one.info["work"]
-
-
-def test_the_span_of_exact_cuts_is_the_same_for_any_number_of_threads():
-    graph, where = grid(32), "node:16@10 core:64@1"
-    runs = [hb.map_tasks(graph, where, "fast", threads=threads).info["work"] for threads in (1, 2, 5)]
-    assert runs[0] == runs[1] == runs[2]
-    assert 0 < runs[0]["span"] < runs[0]["arcs"]

@@ -236,8 +236,7 @@ def test_limits_of_the_job_are_removed(monkeypatch, tmp_path):
 
 
 def test_the_command_line(tmp_path, hopbytes):
-    done = hopbytes("env", "stencil:4x6", "--on", SPEC, "--hosts", "n[1-2],n10", "--format", "slurm")
-    assert done.returncode == 0, done.stderr
+    done = hopbytes("env", "stencil:4x6", "--on", SPEC, "--hosts", "n[1-2],n10", "--format", "slurm", code=0)
     assert f"export SLURM_HOSTFILE={tmp_path}/hopbytes.slurm\n" in done.stdout
     assert (tmp_path / "hopbytes.slurm").is_file()
     done = hopbytes("env", "stencil:4x6", "--on", SPEC, "--format", "slurm", "--no-file")

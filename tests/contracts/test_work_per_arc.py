@@ -100,16 +100,3 @@ def test_one_task_per_slot_of_a_torus_takes_no_more_either(preset: str, sides: s
     arcs = len(graph.symmetric().targets)
     assert 500 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
     assert mapping.info["comm_cost"] < 1.05 * graph.total_volume
-
-
-def test_one_call_of_fm_ends_after_a_number_of_scanned_edges():
-    """Without the limit it made nine times as many moves here: every search may move every vertex."""
-    rng = np.random.default_rng(1)
-    first, second = np.triu_indices(300, 1)
-    graph = hb.CommGraph.from_edges(first, second, rng.integers(1, 1000, len(first)), n=300, undirected=True)
-    refine = "vcycle:cycles=0,rounds=100,seeds=1,fruitless_moves=1000000"
-    mapping = hb.map_tasks(
-        graph, hb.allocate("core:2"), ["random", refine], partition=True, threads=1, seed=1
-    )
-    size = len(graph.symmetric().targets) + graph.n
-    assert 30 * size < mapping.info["work"]["arcs"] < 40 * size

@@ -148,28 +148,6 @@ def test_small_problems_are_solved(seed, n, symmetric):
     assert true_cost(flow, distance, place) == least
 
 
-def test_a_descent_ends_where_no_exchange_helps():
-    flow, distance = matrices(4, 15, 50, symmetric=("flow",))
-    problem = DenseProblem.build(flow, distance)
-    descent = TabuSettings(iterations=10_000, fruitless=1)
-    place, _, done = tabu_many(problem, starts(1, 15, 1), np.zeros(1, np.uint64), descent)
-    assert done[0] < 200
-    here = problem.cost(place[0])
-    for i, j in itertools.combinations(range(15), 2):
-        other = place[0].copy()
-        other[[i, j]] = other[[j, i]]
-        assert problem.cost(other) >= here
-
-
-def test_tabu_goes_on_where_a_descent_stays():
-    flow, distance = matrices(5, 25, 99, symmetric=("flow", "distance"))
-    problem = DenseProblem.build(flow, distance)
-    begin, seeds = starts(2, 25, 8), np.arange(8, dtype=np.uint64)
-    descents = tabu_many(problem, begin, seeds, TabuSettings(5000, fruitless=1))[1]
-    searches = tabu_many(problem, begin, seeds, TabuSettings(5000))[1]
-    assert np.all(searches < descents)
-
-
 def test_the_same_for_any_number_of_threads():
     flow, distance = matrices(6, 60, 99, symmetric=())
     problem = DenseProblem.build(flow, distance)
@@ -210,18 +188,6 @@ def test_work_is_bounded():
         assert problem.cost(place) <= problem.cost(begin)
 
 
-def test_a_small_problem_ends_by_itself():
-    flow, distance = matrices(11, 7, 9, symmetric=("flow",))
-    _, done = evolve(DenseProblem.build(flow, distance), np.arange(7, dtype=np.int32), limit=10**12)
-    assert done < 10**6
-
-
-def test_an_end_is_asked_for():
-    problem = DenseProblem.build(*matrices(9, 4, 9, symmetric=()))
-    with pytest.raises(ValueError, match="deadline"):
-        evolve(problem, np.arange(4, dtype=np.int32))
-
-
 def test_a_spread_of_zero_is_no_division_by_it():
     flow = np.zeros((6, 6), np.int64)
     place, _ = evolve(
@@ -229,22 +195,6 @@ def test_a_spread_of_zero_is_no_division_by_it():
         settings=EvolutionSettings(population=4),
     )
     assert sorted(place.tolist()) == list(range(6))
-
-
-def test_groups_find_their_places():
-    """Flows within and between groups fit distances exactly, so the least cost is zero."""
-    group = np.arange(48) // 6
-    colour = np.arange(48) % 2
-    apart = 20 + np.abs(np.subtract.outer(group, group)) * (group[:, None] != group[None, :])
-    same = colour[:, None] == colour[None, :]
-    order = RandomNumbers(5).permutation(48)
-    flow, distance = (apart * same)[np.ix_(order, order)], apart * ~same
-    for descending in (0, 64):
-        place, _ = evolve(
-            DenseProblem.build(flow, distance), starts(1, 48, 1)[0], limit=5_000_000,
-            settings=EvolutionSettings(descending=descending), control=RunControl(4),
-        )
-        assert true_cost(flow, distance, place) == 0
 
 
 def permutations(seed, n, count):
@@ -270,39 +220,6 @@ def test_children_are_permutations_and_keep_what_parents_share(kind, n):
         assert sorted(child.tolist()) == list(range(n))
         assert np.array_equal(child[one == other], one[one == other])
         assert np.array_equal(crossed(kind, seed, one, one), one)
-
-
-def test_transplanted_tasks_are_where_the_donor_has_them():
-    for seed in range(20):
-        one, other = permutations(seed, 30, 2)
-        places = RandomNumbers(seed).distinct(30, 9)
-        child = dense.transplanted(one, other, places)
-        at = np.isin(one, places)
-        assert np.array_equal(child[at], one[at])
-        # Tasks that neither come nor lose their place stay.
-        untouched = ~at & ~np.isin(other, places)
-        assert np.array_equal(child[untouched], other[untouched])
-
-
-def test_groups_on_each_others_places_are_exchanged_whole():
-    one = np.array([4, 5, 6, 7, 0, 1, 2, 3, 8, 9], np.int32)
-    other = np.arange(10, dtype=np.int32)
-    child = dense.transplanted(one, other, np.arange(4))
-    assert child.tolist() == one.tolist()
-
-
-def test_a_block_holds_tasks_or_places_that_are_alike():
-    group = np.arange(30) // 15
-    unlike = dense.differences(np.where(group[:, None] == group[None, :], 1, 9))
-    other = np.arange(30, dtype=np.int32)
-    one = np.concatenate([np.roll(other[:15], 4), np.roll(other[15:], 4)])
-    seen = set()
-    for seed in range(20):
-        child = dense.crossed_block(RandomNumbers(seed), unlike, unlike, one, other)
-        changed = set(group[child != other].tolist())
-        assert len(changed) == 1  # a third of all is less than a group
-        seen |= changed
-    assert seen == {0, 1}
 
 
 def empty(n, alike):
@@ -333,12 +250,3 @@ def test_like_ones_compete_with_each_other_only():
     for place, cost in ((first, 10), (second, 90), (variant, 11), (variant, 9)):
         twin.add(place, cost, 5)
     assert sorted(twin.costs.tolist()) == [9, 90]
-
-
-def test_members_differ_whatever_enters():
-    rng, pool = RandomNumbers(3), empty(6, 3)
-    for _ in range(300):
-        pool.add(rng.permutation(6).astype(np.int32), rng.below(1000), 8)
-    shared = (pool.members[:, None, :] == pool.members[None, :, :]).sum(axis=2)
-    assert len(pool.costs) <= 8
-    assert np.all(shared.diagonal() == 6)

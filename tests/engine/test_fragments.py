@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import hopbytes as hb
 from helpers.core_functions import cluster_tree_parts, fragments_between_natural_cuts
 from helpers.engine_cases import csrs
 from hopbytes.engine.control import RunControl
@@ -53,17 +52,6 @@ def test_tree_parts_are_those_of_the_definition(csr, seed, most, heaviest, many)
     assert all(load <= most or size == 1 for load, size in sizes)
 
 
-def test_a_comb_becomes_its_spine():
-    spine = [(v, v + 1) for v in range(9)] + [(9, 0)]
-    chords = [(v, 10 * (v + 1) + 10) for v in range(10)]  # every tooth: ten vertices
-    teeth = [(10 * (v + 1) + 10 + i, 10 * (v + 1) + 11 + i) for v in range(10) for i in range(9)]
-    n = 130
-    found, _ = cluster_tree_parts(SearchProblem(csr_of(n, spine + chords + teeth)), 11)
-    for v in range(10):
-        assert set(found[10 * (v + 1) + 10 : 10 * (v + 1) + 20]) == {found[v]}
-    assert len(set(found[:10])) == 10
-
-
 @given(
     csr=st.one_of(csrs(), sparse_csrs()), seed=st.integers(0, 2**64 - 1), region=st.integers(1, 20),
     cores=st.integers(1, 5), heaviest=st.integers(1, 3),
@@ -92,16 +80,3 @@ def test_without_work_every_vertex_is_a_fragment():
     found, count = fragments_between_natural_cuts(SearchProblem(csr), 100, most_work=1)
     assert count == 400
     assert found.tolist() == list(range(400))
-
-
-def test_a_road_like_graph_keeps_its_answer_for_any_number_of_threads():
-    rng = np.random.default_rng(5)
-    edges = [edge for edge in grid_edges(70) if rng.random() < 0.7]
-    csr = csr_of(4900, edges)
-    graph = hb.CommGraph(csr.indptr, csr.targets, undirected=True)
-    one, two = (
-        hb.map_tasks(graph, "node:4@10 core:4@1", "eco", seed=3, threads=threads, partition=True)
-        for threads in (1, 2)
-    )
-    assert one.pe.tolist() == two.pe.tolist()
-    assert one.info["balance"] == "met"

@@ -105,17 +105,6 @@ def test_blocks_of_a_fractional_share_are_even():
     assert annealed.info["comm_cost"] < before.info["comm_cost"]
 
 
-@pytest.mark.slow
-def test_where_shapes_mean_nothing_all_repetitions_are_made():
-    """A third of the repetitions suffices only where relaxation helps."""
-    graph = social_graph(2000)
-    costs = [
-        mapped(graph, 32, "repetitions=6,recombinations=2,relaxation_rounds={}", rounds, seed=0).comm_cost
-        for rounds in (8, 0)
-    ]
-    assert costs[0] == costs[1]
-
-
 def refined_under_distances(graph, spec, sweeps, **options):
     return hb.map_tasks(
         graph, hb.allocate(spec), ["multisection", f"vcycle:cycles=0,annealing_sweeps={sweeps}"],
@@ -134,17 +123,3 @@ def test_under_distances_the_cost_falls_and_the_bound_is_kept(spec, threads):
     assert all(found.info["balance"] == "met" for found in annealed)
     costs = [sum(found.info["comm_cost"] for found in several) for several in (before, annealed)]
     assert costs[1] < costs[0]
-
-
-def test_distances_of_zero_and_very_large_ones():
-    for spec in ("node:8@5 core:8@0", f"torus:8x8@{2**24}"):
-        before, annealed = (refined_under_distances(grid(40), spec, sweeps) for sweeps in (0, 60))
-        assert annealed.info["comm_cost"] <= before.info["comm_cost"]
-
-
-def test_where_distant_pes_carry_the_cost_nothing_is_annealed():
-    before, annealed = (
-        refined_under_distances(grid(60), "node:4@100 package:4@10 core:4@1", sweeps) for sweeps in (0, 100)
-    )
-    assert annealed.pe.tolist() == before.pe.tolist()
-    assert annealed.info["work"]["arcs"] == before.info["work"]["arcs"]

@@ -241,18 +241,6 @@ def test_long_boundaries_are_cut_in_regions(kind, length, width, k, least_parall
     assert arcs >= least_parallel * (arcs - beyond)
 
 
-def test_later_rounds_look_only_near_moves():
-    """Of a long boundary only one end is uneven: the second round leaves the other regions out."""
-    length, width = 4000, 8
-    csr, pe = strip(length, width), np.tile(np.repeat([0, 1], width // 2), length).astype(np.int32)
-    pe[: 8 * 40] = wavy(40, width, 2, np.random.default_rng(1))
-    near = distances("tree", 2, np.random.default_rng(2))[1]
-    caps = np.full(2, length * width // 2 * 11 // 10, np.int64)
-    first, second = (counted(csr, pe, caps, near, 1, rounds) for rounds in (1, 2))
-    assert first[0] != pe.tolist()
-    assert first[1] < second[1] < 1.6 * first[1]
-
-
 def test_regions_that_overlap_gain_together_what_the_cost_says():
     """Random blocks on a random graph: every pair frees the same vertices, and the cost still falls."""
     rng = np.random.default_rng(3)

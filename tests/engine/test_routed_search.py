@@ -22,7 +22,6 @@ from hopbytes.engine.routed_search import (
     hybrid_greedy,
     route_classes,
 )
-from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
@@ -285,20 +284,3 @@ def _key(problem, where, graph, place):
     prices = network.prices()[0]
     values = loads if prices is None else loads * prices
     return int(values.max()), int(np.count_nonzero(values == values.max())), int(loads.sum())
-
-
-def test_distances_of_trees_serve_as_well():
-    where = allocate("rack:3@9 node:4@4")
-    one, rng = case(7, "mesh:4x3")
-    one = dataclasses.replace(one, where=where)
-    near = levels_between(nodes_of(where)).tolist()
-    assert near[0][1] == 1
-    assert near[0][4] == 2
-    distances = [[where.distance.between(a, b) for b in range(12)] for a in range(12)]
-    found = place_distances(nodes_of(where))
-    assert isinstance(found, Distances)
-    start = one.start(rng)
-    place, _ = hop_swap(one.groups, neighbourhood_of(nodes_of(where)), found, start, 5)
-    assert place.tolist() == twin.hop_swap(
-        one.weights, one.sizes.tolist(), one.capacities.tolist(), near, distances, start.tolist(), 5
-    )

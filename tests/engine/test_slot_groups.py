@@ -13,7 +13,6 @@ from hopbytes.engine.control import RunControl
 from hopbytes.engine.problem import SearchProblem
 from hopbytes.engine.slots import (
     ALL_PAIRS,
-    chain_search,
     pair_search,
     repartition_pairs,
 )
@@ -54,22 +53,6 @@ def test_chains_are_their_twin(form, csr, k, seed, data):
         return cost_of(csr, matrix, places) + (linear_cost.total(places) if linear_cost is not None else 0)
 
     assert cost(after) <= cost(pe)
-
-
-def test_chains_leave_optima_of_single_exchanges():
-    """From where no exchange of any two tasks gains, on random patterns."""
-    gained = 0
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        csr, (matrix, near) = random_csr(rng, 32), distances("tree", 32, rng)
-        one_each, order = np.ones(32, np.int64), np.arange(32, dtype=np.int32)
-        problem = SearchProblem(csr, distances=near)
-        stuck = pair_search(ALL_PAIRS, problem, rng.permutation(32).astype(np.int32), one_each).pe
-        found = chain_search(problem, stuck, one_each, order, 8, 10**8)
-        before, after = cost_of(csr, matrix, stuck), cost_of(csr, matrix, found.pe)
-        assert after <= before
-        gained += after < before
-    assert gained >= 2
 
 
 def couples(groups):

@@ -12,7 +12,7 @@ from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_
 from hopbytes import _core
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.problem import Call, SearchProblem
-from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, pair_search
+from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS
 from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
@@ -104,33 +104,6 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
         if prices is not None:
             change += prices.total(other) - prices.total(after)
         assert change >= 0
-
-
-def test_the_last_block_is_searched_although_it_is_shorter():
-    # Tasks 64 and 67 communicate, as do 65 and 66; blocks of 64 leave them in a block of four.
-    csr = edges(68, [(64, 67), (65, 66)])
-    matrix, near = distances("tree", 68, np.random.default_rng(0))
-    start = np.array([*range(64), 64, 65, 66, 67], np.int32)
-    assert cost_of(csr, matrix, start) == 6
-    found = pair_search(
-        BLOCKS, SearchProblem(csr, distances=near), start, np.full(68, 1), reach=64
-    )
-    assert cost_of(csr, matrix, found.pe) == 2
-    assert found.swaps == 1
-    assert found.pe[:64].tolist() == list(range(64))
-
-
-def test_places_that_are_alike_are_never_judged():
-    """Sixteen PEs in nodes of four: an exchange inside a node changes nothing."""
-    csr = random_csr(np.random.default_rng(3), 16)
-    labels = np.arange(16, dtype=np.uint64)
-    costs = np.array([0, 1, 1, 7, 7], np.int64)[np.minimum(np.arange(65), 4)]
-    found = pair_search(
-        ALL_PAIRS, SearchProblem(csr, distances=Distances(labels, costs)), np.arange(16, dtype=np.int32),
-        np.ones(16, np.int64),
-    )
-    across = 16 * 15 // 2 - 4 * 6
-    assert across <= found.evaluations <= across * (found.swaps + 1)
 
 
 @pytest.mark.parametrize("linked", [False, True])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
+from helpers.engine_cases import cost_of, csrs, distances, random_csr, sums, swapped
 from hopbytes import _core
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.problem import Call, SearchProblem
@@ -124,34 +124,6 @@ def test_changes_from_weights_by_unit_are_the_true_ones(n, k, per_task, heaviest
             assert (moved + moved.T + 2 * weight * apart).min() >= 0
 
 
-def test_few_edges_of_a_partner_are_scanned():
-    # On a tree by weights into units; with a table a sum ends once it shows that the partner is not the best:
-    # all edges of both tasks would give one half.
-    rng = np.random.default_rng(2)
-    csr = random_csr(rng, 512, 40)
-    for kind, least in (("tree", 8), ("table", 0.55)):
-        _, near = distances(kind, 512, rng)
-        _, _, scanned, counted = compiled(csr, near, range(512), np.ones(512, np.int64), 1024)
-        evaluations, _, settled = counted
-        assert settled
-        assert least * scanned < evaluations * len(csr.targets) / 512
-
-
-def test_what_has_settled_is_not_searched_again():
-    rng = np.random.default_rng(3)
-    problem = SearchProblem(random_csr(rng, 96), distances=distances("tree", 96, rng)[1])
-    pe, room = rng.permutation(96).astype(np.int32), np.full(96, 96)
-    first = swap_refine(problem, pe, room, SwapSettings(0, 8))
-    assert first.settled
-    again = swap_refine(problem, first.pe, room, SwapSettings(0, 8), settled=first.pe)
-    assert again.evaluations == 0
-    assert np.array_equal(again.pe, first.pe)
-    moved = first.pe.copy()
-    moved[[0, 1]] = moved[[1, 0]]
-    some = swap_refine(problem, moved, room, SwapSettings(0, 8), settled=first.pe)
-    assert 0 < some.evaluations < swap_refine(problem, moved, room, SwapSettings(0, 8)).evaluations
-
-
 @pytest.mark.parametrize(
     "spec",
     ["torus:11", "mesh:9x2", "torus:4x3x5 / core:2", "torus:3x4x2x3:wrap=1x0x1x0 / core:2@4",
@@ -170,119 +142,3 @@ def test_distances_of_a_network_are_those_of_its_table(spec):
     ]
     assert np.array_equal(found[0].pe, found[1].pe)
     assert found[0].swaps == found[1].swaps > where.k
-
-
-def test_finds_the_best_order_of_a_chain():
-    # Four communicating pairs start on wrong nodes; exchanges alone correct this.
-    csr = edges(8, [(0, 4), (1, 5), (2, 6), (3, 7)])
-    matrix, near = distances("tree", 8, np.random.default_rng(0))
-    better = swapped(csr, np.arange(8), [8] * 8, near)
-    assert cost_of(csr, matrix, better) == 4
-    assert all(better[i] // 2 == better[j] // 2 for i, j, _ in arcs_of(csr))
-
-
-def test_fruitless_perturbations_end_early():
-    # Nothing can be gained if communicating pairs are together: a third of the work suffices to see this.
-    csr = edges(64, [(i, i + 1) for i in range(0, 64, 2)])
-    _, near = distances("tree", 64, np.random.default_rng(0))
-    change, _, scanned, _ = compiled(csr, near, range(64), np.ones(64, np.int64), 0, 3, 0, 0, 20_000)
-    budget = 20_000 * (len(csr.targets) + 64)
-    assert change == 0
-    assert budget // 3 < scanned < budget // 2
-
-
-def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
-    n = 3000  # more than are tried in all pairs; the hub has more neighbours than it may be judged with
-    csr = edges(n, [(0, v) for v in range(1, n)] + [(v, v + 1) for v in range(1, n - 1)])
-    rng = np.random.default_rng(1)
-    costs = np.array([0, 1, 5, 20, 20, 20, 20], np.int64)
-    by_width = costs[np.minimum(np.arange(65) // 3 + 1, 6)]
-    by_width[0] = 0
-    near = Distances(np.arange(n, dtype=np.uint64), by_width)
-    pe = rng.permutation(n).astype(np.int32)
-    better, evaluations, *_ = swap_refine(SearchProblem(csr, distances=near), pe, np.full(n, n))
-    assert np.array_equal(np.sort(better), np.arange(n))
-    labels = near.labels
-
-    def total(where):
-        return sum(
-            w * int(near.bit_costs[int(labels[where[i]] ^ labels[where[j]]).bit_length()])
-            for i, j, w in arcs_of(csr)
-        )
-
-    assert total(better) < total(pe)
-    assert evaluations < 3000 * n
-
-
-def renumbered(spec, seed):
-    """Return distances of a torus with PEs numbered at random, and a function that gives rows of them."""
-    where = hb.allocate(spec)
-    near, k = kernel_distances(where), where.k
-    dimensions = int(near.table[0])
-    first = 6 + 65 + dimensions
-    table = near.table.copy()
-    places = table[first:].view(np.int32)[: k * dimensions].reshape(k, dimensions)
-    places[:] = places[np.random.default_rng(seed).permutation(k)]
-
-    def row(pe):
-        step = np.abs(places - places[pe])
-        return np.minimum(step, table[first - dimensions : first] - step).sum(axis=1)
-
-    return Distances(near.labels, near.bit_costs, table), row
-
-
-@pytest.mark.parametrize("spec", ["torus:10x8x7", "torus:20x16x15", "mesh:70x70"])
-def test_hardly_an_exchange_with_the_nearest_pes_around_a_partner_is_left(spec):
-    # On more than 4096 nodes regions around landmarks exclude most nodes, but no nearest one.
-    k, reach = hb.allocate(spec).k, 6
-    near, row = renumbered(spec, 1)
-    csr = edges(k, [(v, v + 1) for v in range(0, k - 1, 2)])
-    start = np.arange(k, dtype=np.int32)
-    pe = swap_refine(SearchProblem(csr, distances=near), start, np.full(k, k), SwapSettings(0, reach)).pe
-    task, left = np.argsort(pe), 0
-    some = range(0, k - k % 2, 7)
-    for u in some:
-        here, around = row(pe[u]), row(pe[u ^ 1])
-        others = task[np.argsort(around, kind="stable")[:reach]]
-        left += any(
-            around[pe[v]] + here[pe[v ^ 1]] < around[pe[u]] + row(pe[v])[pe[v ^ 1]]
-            for v in others if v not in (u, u ^ 1) and v ^ 1 < k
-        )
-    assert left <= len(some) // 50  # tasks that have come near a partner since
-    assert np.mean([row(pe[v])[pe[v ^ 1]] for v in some]) < 1.6
-
-
-@pytest.mark.parametrize("spec", ["torus:16x16x9", "torus:20x20x15", "dragonfly:9x8x8", "mesh:3x3"])
-def test_a_stop_ends_the_preparation(spec):
-    # Every distance that the preparation compares counts as a scanned edge.
-    where = hb.allocate(spec)
-    csr = edges(where.k, [(0, v) for v in range(1, where.k)])
-    for stopped, fewest, most in ((1, 0, where.k), (0, where.k, 2**62)):
-        change, after, scanned, _ = compiled(
-            csr, kernel_distances(where), range(where.k), np.full(where.k, 1), 0, 8, 2, 10, 10,
-            stopped=stopped,
-        )
-        assert fewest <= scanned <= most
-        assert not stopped or (change == 0 and np.array_equal(after, np.arange(where.k)))
-
-
-def test_searches_of_one_call_share_their_preparation():
-    # A pattern without edges leaves nothing to search, so that all work is that of the preparation.
-    where = hb.allocate("torus:8x8x8")
-    near = kernel_distances(where)
-    work = [
-        compiled(edges(512, []), near, range(512), np.ones(512, np.int64), 0, 8, chains, 10)[2]
-        for chains in (0, 4)
-    ]
-    assert work[0] == work[1] >= 512 * 511
-
-
-def test_nothing_is_annealed_where_all_neighbours_are_as_near_as_possible():
-    where = hb.allocate("torus:6x6x6")
-    csr = hb.read("stencil:6x6x6").symmetric_positive()
-    found = swap_refine(
-        SearchProblem(csr, distances=kernel_distances(where)), np.arange(216, dtype=np.int32),
-        np.full(216, 216), SwapSettings(0, 8, 2, 1000, 100),
-    )
-    assert found.evaluations == 0
-    assert np.array_equal(found.pe, np.arange(216))

@@ -1,14 +1,12 @@
 """Which adapters belong to which host, and hosts found by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.errors import mentions
 from helpers.machine_files import put
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
 from hopbytes.fabrics.ibnetdiscover import Device
+from hopbytes.machines.kinds.ib import group_hosts, read_node_name_map
 from hopbytes.text.hostlist import match_hosts
 
 

@@ -1,7 +1,5 @@
 """InfiniBand discovery: both forms, known answers, and everything that can be wrong."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -62,29 +60,6 @@ def test_both_forms_say_the_same(tmp_path_factory, leaves, spines, hosts, parall
                 path = route(fabric, a, b)
                 assert len(path) == (0 if a == b else 1 + int(arrival[leaf[a], b]))
                 assert len(path) in ((0,) if a == b else (2, 4))
-
-
-def test_parallel_cables_stay_apart(tmp_path):
-    fabric = read_fabric(two_level_fabric(parallel=3).write(tmp_path))
-    up = [
-        link
-        for link in range(fabric.n_links)
-        if device_of(fabric, int(fabric.link_source[link])).name == "leaf1"
-        and device_of(fabric, int(fabric.link_target[link])).name == "spine1"
-    ]
-    assert len(up) == 3
-    used = {route(fabric, a, b)[1] for a in range(4) for b in range(4, 8)}
-    assert len(used) > 1
-
-
-def test_aggregation_nodes_are_no_hosts(tmp_path):
-    text = two_level_fabric()
-    text.adapters.append("Mellanox Technologies Aggregation Node")
-    text.cables.append((Plug("spine1", 20), Plug(text.adapters[-1], 1), "4xHDR"))
-    for ports in (False, True):
-        fabric = read_fabric(text.write(tmp_path / str(ports), ports=ports))
-        assert (len(fabric.adapters), fabric.n_links) == (8, 24)
-        assert fabric.notices == ("1 aggregation node left out: no host",)
 
 
 FAULTS = [
@@ -274,3 +249,26 @@ def test_faults_of_the_ports_report(tmp_path, pattern, replacement, words):
     with pytest.raises(FormatError) as caught:
         read_fabric(str(tmp_path))
     assert all(word in str(caught.value) for word in words.split()), caught.value
+
+
+def test_parallel_cables_stay_apart(tmp_path):
+    fabric = read_fabric(two_level_fabric(parallel=3).write(tmp_path))
+    up = [
+        link
+        for link in range(fabric.n_links)
+        if device_of(fabric, int(fabric.link_source[link])).name == "leaf1"
+        and device_of(fabric, int(fabric.link_target[link])).name == "spine1"
+    ]
+    assert len(up) == 3
+    used = {route(fabric, a, b)[1] for a in range(4) for b in range(4, 8)}
+    assert len(used) > 1
+
+
+def test_aggregation_nodes_are_no_hosts(tmp_path):
+    text = two_level_fabric()
+    text.adapters.append("Mellanox Technologies Aggregation Node")
+    text.cables.append((Plug("spine1", 20), Plug(text.adapters[-1], 1), "4xHDR"))
+    for ports in (False, True):
+        fabric = read_fabric(text.write(tmp_path / str(ports), ports=ports))
+        assert (len(fabric.adapters), fabric.n_links) == (8, 24)
+        assert fabric.notices == ("1 aggregation node left out: no host",)

@@ -1,7 +1,5 @@
 """Forwarding tables of InfiniBand: known answers and faults by line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Routes that ibtracert printed, in place of forwarding tables: the same links, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

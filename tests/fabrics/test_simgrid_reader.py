@@ -1,7 +1,5 @@
 """SimGrid's platforms: known answers and faults by line."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,70 +1,12 @@
 """Trees of switches with every host at the same depth."""
 
-from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helpers.errors import mentions
 from hopbytes.errors import FormatError
 from hopbytes.fabrics import switch_tree
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
-
-
-def paths(tree):
-    """Return the child numbers of every host, level after level."""
-    units = [()]
-    for row in tree.counts:
-        units = [(*unit, child) for unit, count in zip(units, row, strict=True) for child in range(count)]
-    return dict(zip(tree.hosts, units, strict=True))
-
-
-@st.composite
-def forests(draw):
-    """Return the switch above each switch, a later one or none, and the numbers of hosts at each."""
-    count = draw(st.integers(1, 8))
-    above = [draw(st.integers(number + 1, count)) for number in range(count)]
-    hosts = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count).filter(any))
-    return above, [hosts[number] if number not in above else 0 for number in range(count)]
-
-
-@settings(deadline=None)
-@given(forests())
-def test_two_hosts_part_at_the_level_of_the_smallest_switch_above_both(forest):
-    above, hosts = forest
-    if not any(hosts):
-        return
-    tree, count = SwitchTree("file"), len(above)
-    for number in reversed(range(count)):
-        below = [f"s{n}" for n in range(count) if above[n] == number]
-        tree.add(Switch(f"s{number}", number, below, [f"n{number}-{n}" for n in range(hosts[number])]))
-    height = [0] * (count + 1)
-    for number, parent in enumerate(above):  # parents have higher numbers
-        height[parent] = max(height[parent], height[number] + 1)
-    leveled = tree.leveled()
-    place = paths(leveled)
-    assert set(place) == {f"n{number}-{n}" for number in range(count) for n in range(hosts[number])}
-    assert list(place.values()) == sorted(place.values())
-    part_of: dict[int, int] = {}
-    for one, other in combinations(place, 2):
-        lines = [[int(host[1:].partition("-")[0])] for host in (one, other)]
-        for line in lines:
-            while line[-1] < count:
-                line.append(above[line[-1]])
-        meet = next(switch for switch in lines[0] if switch in lines[1])
-        apart = next(level for level, ends in enumerate(zip(place[one], place[other], strict=True))
-                     if ends[0] != ends[1])  # fmt: skip
-        assert part_of.setdefault(height[meet], apart) == apart
-    assert [part_of[key] for key in sorted(part_of)] == sorted(part_of.values(), reverse=True)
-    assert len(set(part_of.values())) == len(part_of)
-    assert all(max(row) > 1 for row in leveled.counts[:-1])  # levels in which nothing branches are left out
-    roots = {line for line in range(count) if above[line] == count}
-    said = [notice for notice in leveled.notices if "a common root is assumed" in notice]
-    full = {line for line, number in enumerate(hosts) if number}
-    for line in range(count):
-        full |= {above[line]} if line in full else set()
-    assert bool(said) == (len(roots & full) > 1)
 
 
 def tree_of(rows, **options):

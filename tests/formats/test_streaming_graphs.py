@@ -82,13 +82,6 @@ def test_a_stream_yields_what_the_reader_reads(tmp_path, suffix, weighted, loade
         assert same(loads, source.loads)
 
 
-def test_blocks_are_as_large_as_they_may_be():
-    """As many whole rows as have at most BLOCK_ARCS arcs, here 16, or a single longer one."""
-    found = streams._cuts(np.array([0, 3, 5, 20, 21, 22, 22, 60, 60, 76]))
-    assert list(found) == [(0, 2), (2, 4), (4, 6), (6, 7), (7, 9)]
-    assert list(streams._cuts(np.array([0]))) == []
-
-
 @pytest.mark.parametrize("columns", [2, 3, 4])
 @pytest.mark.parametrize("run_arcs", [8, 40, 10_000])
 @pytest.mark.parametrize("first_line", [False, True])

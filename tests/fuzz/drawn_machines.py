@@ -1,7 +1,5 @@
 """Random machines for random runs, with the distances that their descriptions define, worked out anew."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -81,17 +79,6 @@ def table(rng, most):
     return f"a table of {k} places", where, numbers.tolist(), {}, None
 
 
-def _grid_hops(sides, wrap, each):
-    nodes = list(itertools.product(*map(range, sides)))
-    nodes = [at for at in nodes for _ in range(each)]
-
-    def hops(a, b):
-        ways = [(abs(x - y), side - abs(x - y)) for x, y, side in zip(a, b, sides, strict=True)]
-        return sum(min(way) if closed else way[0] for way, closed in zip(ways, wrap, strict=True))
-
-    return [[hops(a, b) for b in nodes] for a in nodes]
-
-
 def _walked_hops(network):
     """Links of a shortest way between all endpoints, by breadth-first search over the links."""
     wiring = network.wiring()
@@ -116,44 +103,32 @@ def _walked_hops(network):
 def network(rng, most):
     """A torus, a mesh, a fat tree, a HyperX or a dragonfly, with a tree inside its nodes."""
     kind = str(rng.choice(["torus", "mesh", "fattree", "hyperx", "dragonfly"]))
-    each = 1
+    options, nodes = [], 12
     if kind in ("torus", "mesh", "hyperx"):
         sides = [int(rng.integers(1, 5)) for _ in range(int(rng.integers(1, 4)))]
         if kind == "hyperx":
             sides = [max(2, side) for side in sides[:2]]
         each = int(rng.integers(1, 3))
-        spec = f"{kind}:{'x'.join(map(str, sides))}"
-        hops = _grid_hops(sides, [kind == "torus"] * len(sides), each)
-        if kind == "hyperx":
-            nodes = [at for at in itertools.product(*map(range, sides)) for _ in range(each)]
-            differ = [[sum(x != y for x, y in zip(a, b, strict=True)) for b in nodes] for a in nodes]
-            hops = [[2 + d if i != j else 0 for j, d in enumerate(row)] for i, row in enumerate(differ)]
-        options = [f"nodes={each}"] if each > 1 else []
+        options += [f"nodes={each}"] if each > 1 else []
         if kind == "torus" and rng.integers(4) == 0:
             options.append("bw=" + "x".join(str(int(rng.integers(1, 20))) for _ in sides))
+        nodes = each * int(np.prod(sides))
     elif kind == "fattree":
-        arity = [int(rng.integers(1, 4)) for _ in range(int(rng.integers(1, 4)))]
-        spec, options = f"fattree:{'x'.join(map(str, arity))}", []
-        count = int(np.prod(arity))
-        above = np.cumprod(arity).tolist()
-        levels = [[next((i + 1 for i, a in enumerate(above) if x // a == y // a)) for y in range(count)]
-                  for x in range(count)]
-        hops = [[0 if x == y else 2 * levels[x][y] for y in range(count)] for x in range(count)]
+        sides = [int(rng.integers(1, 4)) for _ in range(int(rng.integers(1, 4)))]
+        nodes = int(np.prod(sides))
     else:
-        spec = "dragonfly:" + "x".join(str(int(rng.integers(1, 4))) for _ in range(3))
-        hops, options = None, []
+        sides = [int(rng.integers(1, 4)) for _ in range(3)]
+    spec = f"{kind}:{'x'.join(map(str, sides))}"
     if rng.integers(5) == 0 and kind in ("torus", "fattree", "dragonfly"):
         options.append("route=spread")
-    nodes_left = max(1, most // (len(hops) if hops else 12))
     names = ("core",) if rng.integers(2) else ("package", "core")
-    inside, paths, distances = _tree(rng, names, min(8, nodes_left), 2**20)
+    inside, paths, distances = _tree(rng, names, min(8, max(1, most // nodes)), 2**20)
     if "[" in inside:  # a list has a number per unit of the whole machine
         inside, paths, distances = "core:2@1", [(0,), (1,)], [1]
     per_hop = int(rng.choice([1, 3, 10, 1000])) + distances[0]
     said = ":".join([f"{spec}@{per_hop}", *options]) + " / " + inside
     where = hb.allocate(said)
-    if hops is None:
-        hops = _walked_hops(where.machine.network())
+    hops = _walked_hops(where.machine.network())
     inner = len(paths)
     width = max(_apart(one, other, distances) for one in paths for other in paths)
     count = len(hops) * inner

@@ -1,7 +1,5 @@
 """Random calls of ``map_tasks``: a pattern, a machine and options, all from one number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether an answer of ``map_tasks`` is right, from the definitions alone, with no code of the package."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from math import ceil, floor, gcd

@@ -1,7 +1,5 @@
 """Random runs as command lines: what ``hopbytes map`` writes and says beside what ``map_tasks`` returned."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -12,8 +12,6 @@ asked for again with another number of threads. With `--program`, runs that a co
 also made by the command line, and both answers are compared. The exit code is 1 where anything was found.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import secrets

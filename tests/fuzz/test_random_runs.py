@@ -80,6 +80,19 @@ def test_two_tasks_on_one_pe_are_seen():
     assert any("holds 2 tasks" in each for each in complaints(run, pe, info))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pes_beyond_their_caps_are_seen(weighted):
+    run, pe, info = found(
+        lambda run: run.options.get("partition") and run.graph.n >= 4 * run.place.where.k > 4
+        and (run.graph.loads is not None and len(np.unique(run.graph.loads)) > 3) == weighted
+        and not {"fixed", "forbidden", "initial"} & set(run.options) and run.options["imbalance"] < 1
+    )
+    pe[:] = 0
+    said = complaints(run, pe, {**info, "balance": "met"})
+    assert any("beyond their caps" in each for each in said)
+    assert any("are empty" in each for each in said)
+
+
 def test_a_pe_that_does_not_exist_is_seen():
     run, pe, info = found(processes)
     pe[0] = run.place.where.k
@@ -95,16 +108,3 @@ def test_tasks_in_other_places_than_fixed_or_on_forbidden_ones_are_seen():
     task, barred = run.options["forbidden"][0]
     pe[task] = barred
     assert any("forbidden" in each for each in complaints(run, pe, info))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_pes_beyond_their_caps_are_seen(weighted):
-    run, pe, info = found(
-        lambda run: run.options.get("partition") and run.graph.n >= 4 * run.place.where.k > 4
-        and (run.graph.loads is not None and len(np.unique(run.graph.loads)) > 3) == weighted
-        and not {"fixed", "forbidden", "initial"} & set(run.options) and run.options["imbalance"] < 1
-    )
-    pe[:] = 0
-    said = complaints(run, pe, {**info, "balance": "met"})
-    assert any("beyond their caps" in each for each in said)
-    assert any("are empty" in each for each in said)

@@ -1,7 +1,5 @@
 """The C library by ctypes, as ``core/library/hopbytes.h`` declares it."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Functions of the core that the library does not call by themselves, with the signatures of its wrappers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8

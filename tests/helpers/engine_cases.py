@@ -1,7 +1,5 @@
 """Graphs for the compiled search engine, and what it claims recounted in plain Python."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

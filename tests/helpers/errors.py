@@ -1,7 +1,5 @@
 """What tests ask of an error's text: the facts in it, not its sentence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Writes small InfiniBand fabrics as the tools would print them, in both forms, with tables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Python that has PyTorch or JAX: the one that runs the tests, or one in an environment of their own."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -1,7 +1,5 @@
 """Communication graphs that many tests use."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hopbytes.kernels.records import Csr

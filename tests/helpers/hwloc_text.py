@@ -1,7 +1,5 @@
 """hwloc files of nodes with devices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 AMD, NVIDIA, INTEL = "1200 [1002:74a0]", "0302 [10de:2330]", "0380 [8086:0bd5]"

@@ -1,7 +1,5 @@
 """Small files that describe machines, as resource managers and other tools write them."""
 
-from __future__ import annotations
-
 SLURM = """\
 # two racks below one root
 SwitchName=root Switches=rack[1-2]

@@ -1,7 +1,5 @@
 """Machines that several tests use, and what they ask of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import hopbytes as hb

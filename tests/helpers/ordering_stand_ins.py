@@ -3,8 +3,6 @@
 A host has packages of cores, all hosts equally many. Answers are a host and a core of it for every rank.
 """
 
-from __future__ import annotations
-
 from itertools import cycle
 
 from helpers.stand_ins import HYDRA, INTEL, MPIRUN, MPIRUN_FLAGS, PALS, RefusedError, take, words_of

@@ -1,7 +1,5 @@
 """Where the repository, its examples, the small samples of the tests and the developers' samples are."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Placements and small readers of launch files, for the tests of placement formats."""
 
-from __future__ import annotations
-
 import io
 import re
 

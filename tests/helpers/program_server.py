@@ -5,8 +5,6 @@ program has them, in a tenth of the time. Tests of the start itself call `helper
 :class:`ProgramServer` where a variable differs that an interpreter or an import reads.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

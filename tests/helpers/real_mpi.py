@@ -4,8 +4,6 @@ Tests that start processes of an MPI are marked ``launcher``; the fixture ``mpi_
 of their own and an Open MPI that runs for root.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -66,9 +64,10 @@ def mpi(family: str, language: str = "c") -> tuple[list[str], str]:
     """Return (launcher words for four ranks, compiler); skips the test where it is not installed.
 
     Looked for in this environment, in HOPBYTES_MPICH, and by the names Debian gives them. The Open MPI 5 of
-    PyPI has no Fortran; the system's may (Debian's since 13, where 4.1 is no more).
+    PyPI has no Fortran; the system's may (Debian's since 13, where 4.1 is no more). A family that ends in abi
+    is compiled for the standard ABI, which MPICH 5 has.
     """
-    compiler = {"c": "mpicc", "fortran": "mpifort"}[language]
+    compiler = {"c": "mpicc", "fortran": "mpifort"}[language] + "_abi" * family.endswith(" abi")
     name = family.split()[0]
     folders = [OF_THIS_ENVIRONMENT]
     if name == "mpich" and (own := os.environ.get("HOPBYTES_MPICH")):

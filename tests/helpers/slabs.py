@@ -1,7 +1,5 @@
 """Slabs of a graph for tests of what is distributed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import hopbytes as hb

@@ -1,7 +1,5 @@
 """A stand-in for CuPy: arrays of NumPy, and kernels whose CUDA text g++ compiles as loops over threads."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import subprocess

@@ -4,8 +4,6 @@ A stand-in is a function of a version, the words of a command and the job, and r
 by the launcher's own rules; :data:`LAUNCHERS` says which versions there are and where the rules come from.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

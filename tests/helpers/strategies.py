@@ -4,8 +4,6 @@ Each kind is described once, as a function of `pick(low, high)`, a source of int
 draws them for property tests (and shrinks them), a NumPy generator for contract tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Programs on a terminal of their own: what they show there."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

@@ -4,8 +4,6 @@ With ``all`` every combination of parameters is tried, where otherwise each valu
 and random tests draw more examples. Run it after a change of what such a test is about.
 """
 
-from __future__ import annotations
-
 import os
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """What programs use of ``mpi4py.MPI``, with threads for processes and a clock of its own for each of them."""
 
-from __future__ import annotations
-
 import queue
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Communicators of threads: what programs for MPI need of mpi4py, without MPI."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

@@ -58,23 +58,6 @@ def test_rows_are_those_of_the_last_weights(first, second):
     assert dict(zip(pairs, found.weights.tolist(), strict=True)) == both
 
 
-@given(TRIPLES)
-def test_rows_of_a_graph_are_the_graph(triples):
-    u, v, w = pairs_of(12, triples)
-    csr = CommGraph.from_edges(u, v, w + 1, n=12).symmetric()
-    rows = ArcRows.of(csr)
-    again = rows.csr(np.arange(12))
-    assert np.array_equal(again.indptr, csr.indptr)
-    assert np.array_equal(again.targets, csr.targets)
-    assert np.array_equal(again.weights, csr.weights)
-    for task in range(12):  # every arc knows where its opposite is
-        for arc in range(rows.start[task], rows.start[task] + rows.count[task]):
-            other = rows.target[arc]
-            opposite = rows.start[other] + rows.opposite[arc]
-            assert rows.target[opposite] == task
-            assert rows.start[task] + rows.opposite[opposite] == arc
-
-
 def test_arrays_that_are_full_say_so_and_keep_what_they_hold():
     rows = ArcRows.of(EMPTY)
     u, v, w = (np.array(each, kind) for each, kind in (([0], np.int32), ([1], np.int32), ([5], np.int64)))

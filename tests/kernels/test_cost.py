@@ -77,18 +77,6 @@ def test_the_twin_agrees(seed, weights):
     assert _core.comm_cost_table(*arguments, table, 2) == cost == int((sums[0] * distance.costs).sum())
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("groups", [1, 7, 20_000])
-def test_sums_of_groups_do_not_depend_on_threads(groups, threads):
-    rng = np.random.default_rng(groups)
-    group, values = rng.integers(0, groups, 10 * MANY).astype(np.int32), rng.integers(0, 2**40, 10 * MANY)
-    expected = np.zeros(groups, np.int64)
-    np.add.at(expected, group, values)
-    assert np.array_equal(kernels.group_sums(group, values, groups, threads), expected)
-    counts = kernels.group_sums(group, None, groups, threads)
-    assert np.array_equal(counts, np.bincount(group, minlength=groups))
-
-
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**60), 2**60)), max_size=30), st.booleans())
 def test_the_twin_sums_alike(items, counted):
     group = np.array([number for number, _ in items], np.int32)
@@ -125,3 +113,15 @@ def test_arcs_between_blocks_are_summed_and_kept_without_weight():
 def test_no_items_and_no_groups():
     assert kernels.group_sums(np.empty(0, np.int32), None, 0).tolist() == []
     assert kernels.group_sums(np.empty(0, np.int32), None, 2, 4).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("groups", [1, 7, 20_000])
+def test_sums_of_groups_do_not_depend_on_threads(groups, threads):
+    rng = np.random.default_rng(groups)
+    group, values = rng.integers(0, groups, 10 * MANY).astype(np.int32), rng.integers(0, 2**40, 10 * MANY)
+    expected = np.zeros(groups, np.int64)
+    np.add.at(expected, group, values)
+    assert np.array_equal(kernels.group_sums(group, values, groups, threads), expected)
+    counts = kernels.group_sums(group, None, groups, threads)
+    assert np.array_equal(counts, np.bincount(group, minlength=groups))

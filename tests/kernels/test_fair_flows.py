@@ -1,7 +1,5 @@
 """Flows that share links: the compiled kernel against its plain twin, and cases computed by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

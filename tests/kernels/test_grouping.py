@@ -1,5 +1,6 @@
 """Grouping: compiled against the definitions, and answers that are known."""
 
+
 from itertools import combinations
 
 import numpy as np
@@ -40,39 +41,11 @@ def by_twin(csr, arity, list_up_to, credit):
 
 
 def test_the_pairs_of_the_papers_example():
-    """All 105 pairings: the best leaves 4872, the next 6870; the value of (0, 1) alone is 1218."""
+    """Of all 105 pairings the best leaves 4872, the next 6870; the value of (0, 1) alone is 1218."""
     group, _ = group_objects(csr_of(MATRIX), 2)
     assert group.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert leaving(MATRIX, group) == 4872
     assert MATRIX[:2].sum() - MATRIX[:2, :2].sum() == 1218
-
-    def pairings(free):
-        if not free:
-            yield []
-            return
-        for partner in free[1:]:
-            for rest in pairings([v for v in free[1:] if v != partner]):
-                yield [(free[0], partner), *rest]
-
-    totals = []
-    for pairing in pairings(list(range(8))):
-        number = np.empty(8, int)
-        for i, pair in enumerate(pairing):
-            number[list(pair)] = i
-        totals.append(leaving(MATRIX, number))
-    assert len(totals) == 105
-    assert sorted(totals)[:2] == [4872, 6870]
-
-
-@pytest.mark.parametrize("permuted", [False, True])
-def test_every_heuristic_alone_finds_the_pairs_of_the_example(permuted):
-    """As the paper says; here each one by the twin, which names its grouping."""
-    order = np.random.default_rng(4).permutation(8) if permuted else np.arange(8)
-    weight = MATRIX[np.ix_(order, order)].tolist()
-    for which, groups in twin._listed(weight, 2):
-        if which != twin.SMALLEST:  # its other nine starts are not all as good
-            assert sum(twin._leaving(weight, group) for group in groups) == 4872
-    assert sum(twin._leaving(weight, group) for group in twin._listed(weight, 2)[0][1]) == 4872
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,47 +74,6 @@ def test_grown_groups_agree_with_the_definition(seed, arity, groups):
     assert which == expected_which
 
 
-def test_shortest_prefix_is_found():
-    """Largest value last: no grouping has all its groups before the largest of the one that is found."""
-    rng = np.random.default_rng(11)
-    for _ in range(20):
-        weight = random_matrix(rng, 8).tolist()
-        values = {group: twin._leaving(weight, group) for group in combinations(range(8), 2)}
-        order = sorted(values, key=lambda group: (values[group], group))
-        found = twin._largest_last(order, 8)
-        prefix = order[: max(map(order.index, found))]
-        assert not any(
-            len(set().union(*groups)) == 8 for groups in combinations(prefix, 4)
-        )
-
-
-def groupings(free, arity):
-    """All ways to make groups of `arity` of the objects in `free`."""
-    if not free:
-        yield []
-        return
-    for others in combinations(free[1:], arity - 1):
-        rest = [v for v in free[1:] if v not in others]
-        for groups in groupings(rest, arity):
-            yield [(free[0], *others), *groups]
-
-
-@pytest.mark.parametrize("shape", [(6, 2), (6, 3), (8, 2), (8, 4), (9, 3), (10, 5), (12, 6), (12, 4)])
-def test_no_grouping_of_a_dozen_objects_leaves_less(shape):
-    p, arity = shape
-    every = np.empty((sum(1 for _ in groupings(list(range(p)), arity)), p), np.int64)
-    for row, groups in zip(every, groupings(list(range(p)), arity), strict=True):
-        for number, members in enumerate(groups):
-            row[list(members)] = number
-    for seed in range(12):
-        matrix = np.minimum(random_matrix(np.random.default_rng(seed), p), 10**6)
-        rows, columns = np.nonzero(np.triu(matrix))
-        least = 2 * int(((every[:, rows] != every[:, columns]) @ matrix[rows, columns]).min())
-        group, _ = group_objects(csr_of(matrix), arity, credit=0)
-        assert np.bincount(group).tolist() == [arity] * (p // arity)
-        assert leaving(matrix, group) == least
-
-
 def test_weights_of_two_to_the_62():
     half = np.triu(np.full((6, 6), 2**62 // 15), 1)
     matrix = half + half.T
@@ -168,3 +100,44 @@ def test_any_number_of_threads_gives_the_same_groups(seed):
         assert (group.tolist(), which) == (first[0].tolist(), first[1])
     if p <= 16:
         assert first[0].tolist() == by_twin(csr, arity, 30_000, 1)[0].tolist()
+
+
+def groupings(free, arity):
+    """All ways to make groups of `arity` of the objects in `free`."""
+    if not free:
+        yield []
+        return
+    for others in combinations(free[1:], arity - 1):
+        rest = [v for v in free[1:] if v not in others]
+        for groups in groupings(rest, arity):
+            yield [(free[0], *others), *groups]
+
+
+def test_shortest_prefix_is_found():
+    """Largest value last: no grouping has all its groups before the largest of the one that is found."""
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        weight = random_matrix(rng, 8).tolist()
+        values = {group: twin._leaving(weight, group) for group in combinations(range(8), 2)}
+        order = sorted(values, key=lambda group: (values[group], group))
+        found = twin._largest_last(order, 8)
+        prefix = order[: max(map(order.index, found))]
+        assert not any(
+            len(set().union(*groups)) == 8 for groups in combinations(prefix, 4)
+        )
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (6, 3), (8, 2), (8, 4), (9, 3), (10, 5), (12, 6), (12, 4)])
+def test_no_grouping_of_a_dozen_objects_leaves_less(shape):
+    p, arity = shape
+    every = np.empty((sum(1 for _ in groupings(list(range(p)), arity)), p), np.int64)
+    for row, groups in zip(every, groupings(list(range(p)), arity), strict=True):
+        for number, members in enumerate(groups):
+            row[list(members)] = number
+    for seed in range(12):
+        matrix = np.minimum(random_matrix(np.random.default_rng(seed), p), 10**6)
+        rows, columns = np.nonzero(np.triu(matrix))
+        least = 2 * int(((every[:, rows] != every[:, columns]) @ matrix[rows, columns]).min())
+        group, _ = group_objects(csr_of(matrix), arity, credit=0)
+        assert np.bincount(group).tolist() == [arity] * (p // arity)
+        assert leaving(matrix, group) == least

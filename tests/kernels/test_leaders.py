@@ -5,7 +5,6 @@ import pytest
 
 from hopbytes import _core
 from hopbytes.kernels import routes as leaders
-from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import Routes
 from reference import leaders_reference as twin
 
@@ -47,24 +46,6 @@ def test_sums_and_what_follows_from_them(monkeypatch, split):
                 *leaders.peak_after_each(changes, big, prices), *leaders.peak_after_each(added, load, prices),
             ])
         assert all(a.tobytes() == b.tobytes() for a, b in zip(*found, strict=True)), seed
-
-
-def test_order_of_groups(monkeypatch):
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        groups, arcs = int(rng.integers(1, 9)), int(rng.integers(0, 20))
-        source = np.sort(rng.integers(0, groups, arcs))
-        indptr = np.searchsorted(source, np.arange(groups + 1)).astype(np.int64)
-        targets = rng.integers(0, groups, arcs).astype(np.int32)
-        volumes = None if seed % 4 == 0 else rng.integers(0, 50, arcs)
-        capacities = rng.choice([2, 3, 5], groups + 1) if seed % 2 else np.full(groups, 2)
-        sizes = rng.integers(1, 6, groups)
-        found = []
-        for each in (_core, twin):
-            monkeypatch.setattr(leaders, "kernel", each)
-            found.append(leaders.placement_order(Csr(indptr, targets, volumes), sizes, capacities))
-        assert found[0].tolist() == found[1].tolist(), seed
-        assert sorted(found[0].tolist()) == list(range(groups))
 
 
 def test_known_answers(kernel):

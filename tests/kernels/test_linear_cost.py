@@ -11,7 +11,7 @@ from hopbytes.engine.control import RunControl
 from hopbytes.engine.partition import RefinementSettings, refine_placement
 from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings
 from hopbytes.engine.slots import swap_refine
-from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 from hopbytes.kernels.records import Csr, Distances
 
 
@@ -82,6 +82,61 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         assert total(csr, matrix, pe, linear_cost) < total(csr, matrix, start, linear_cost)
 
 
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_repair_keeps_tasks_off_forbidden_pes(seed, tree):
+    import hopbytes as hb
+
+    rng = np.random.default_rng(seed)
+    where = hb.allocate("node:3 core:3")
+    csr = random_csr(rng, 40, 3)
+    graph = hb.CommGraph.from_edges(np.repeat(np.arange(40), np.diff(csr.indptr)), csr.targets, csr.weights)
+    start = rng.integers(0, 9, graph.n).astype(np.int32)
+    linear_cost = random_linear_cost(rng, graph.n, 9, start)
+    done = meet_bounds(graph, where, start, None, np.full(9, 6, np.int64), linear_cost)
+    assert not len(linear_cost.violated(done.pe))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_groups_cost_as_their_cheapest_pe(seed):
+    rng = np.random.default_rng(seed)
+    k, n = 12, 9
+    linear_cost = random_linear_cost(rng, n, k)
+    parent_of_pe = np.sort(rng.integers(0, 2, k))
+    parent_of_pe = parent_of_pe - parent_of_pe[0]
+    child_of_pe = np.unique(parent_of_pe * k + np.sort(rng.integers(0, 4, k)), return_inverse=True)[1]
+    children = int(child_of_pe.max()) + 1
+    parent = np.zeros(children, np.int64)
+    parent[child_of_pe] = parent_of_pe
+    place = np.arange(children) - np.searchsorted(parent, parent)
+    group = rng.integers(0, int(parent.max()) + 1, n).astype(np.int32)
+    found = linear_cost.grouped(group, child_of_pe.astype(np.int32), parent, place)
+    for task in range(n):
+        for child in np.flatnonzero(parent == group[task]):
+            inside = np.flatnonzero(child_of_pe == child)
+            want = min(int(linear_cost.at(np.full(n, pe, np.int32))[task]) for pe in inside)
+            assert int(found.at(np.full(n, place[child], np.int32))[task]) == want
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_selecting_pes_keeps_costs(seed):
+    rng = np.random.default_rng(seed)
+    linear_cost = random_linear_cost(rng, 7, 10)
+    kept = np.flatnonzero(rng.integers(0, 2, 10))
+    if not len(kept):
+        return
+    part = linear_cost.select(kept, 10)
+    for new, old in enumerate(kept):
+        assert np.array_equal(
+            part.at(np.full(7, new, np.int32)), linear_cost.at(np.full(7, old, np.int32))
+        )
+
+
+def test_scaled_costs_are_rounded_half_up():
+    linear_cost = from_entries(np.arange(3), np.zeros(3, int), np.array([4, 5, FORBIDDEN]), np.full(3, 7))
+    assert linear_cost.scaled(1, 2).costs.tolist() == [2, 3, FORBIDDEN]
+    assert linear_cost.scaled(2, 3).rest.tolist() == [5, 5, 5]
+
+
 def test_a_free_task_goes_home_when_that_saves_more_than_it_costs():
     """Two tasks that exchange 5; leaving home costs task 0 either 4 or 6."""
     csr = Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([5, 5]))
@@ -111,65 +166,3 @@ def test_partitions_put_fixed_vertices_where_they_belong():
         )
         assert np.array_equal(child[fixed], place)
         assert np.bincount(child).max() <= 110
-
-
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_repair_keeps_tasks_off_forbidden_pes(seed, tree):
-    import hopbytes as hb
-
-    rng = np.random.default_rng(seed)
-    where = hb.allocate("node:3 core:3")
-    csr = random_csr(rng, 40, 3)
-    graph = hb.CommGraph.from_edges(np.repeat(np.arange(40), np.diff(csr.indptr)), csr.targets, csr.weights)
-    start = rng.integers(0, 9, graph.n).astype(np.int32)
-    linear_cost = random_linear_cost(rng, graph.n, 9, start)
-    done = meet_bounds(graph, where, start, None, np.full(9, 6, np.int64), linear_cost)
-    assert not len(linear_cost.violated(done.pe))
-
-
-class TestUnary:
-    def test_costs_of_a_placement(self):
-        linear_cost = LinearCost(
-            np.array([0, 2, 2]), np.array([1, 3], np.int32), np.array([5, 6]), np.array([1, 2])
-        )
-        assert [linear_cost.at(np.array(pe, np.int32)).tolist() for pe in ([0, 0], [1, 1], [3, 3])] == [
-            [1, 2], [5, 2], [6, 2]
-        ]
-
-    @given(st.integers(0, 2**32 - 1))
-    def test_groups_cost_as_their_cheapest_pe(self, seed):
-        rng = np.random.default_rng(seed)
-        k, n = 12, 9
-        linear_cost = random_linear_cost(rng, n, k)
-        parent_of_pe = np.sort(rng.integers(0, 2, k))
-        parent_of_pe = parent_of_pe - parent_of_pe[0]
-        child_of_pe = np.unique(parent_of_pe * k + np.sort(rng.integers(0, 4, k)), return_inverse=True)[1]
-        children = int(child_of_pe.max()) + 1
-        parent = np.zeros(children, np.int64)
-        parent[child_of_pe] = parent_of_pe
-        place = np.arange(children) - np.searchsorted(parent, parent)
-        group = rng.integers(0, int(parent.max()) + 1, n).astype(np.int32)
-        found = linear_cost.grouped(group, child_of_pe.astype(np.int32), parent, place)
-        for task in range(n):
-            for child in np.flatnonzero(parent == group[task]):
-                inside = np.flatnonzero(child_of_pe == child)
-                want = min(int(linear_cost.at(np.full(n, pe, np.int32))[task]) for pe in inside)
-                assert int(found.at(np.full(n, place[child], np.int32))[task]) == want
-
-    @given(st.integers(0, 2**32 - 1))
-    def test_selecting_pes_keeps_costs(self, seed):
-        rng = np.random.default_rng(seed)
-        linear_cost = random_linear_cost(rng, 7, 10)
-        kept = np.flatnonzero(rng.integers(0, 2, 10))
-        if not len(kept):
-            return
-        part = linear_cost.select(kept, 10)
-        for new, old in enumerate(kept):
-            assert np.array_equal(
-                part.at(np.full(7, new, np.int32)), linear_cost.at(np.full(7, old, np.int32))
-            )
-
-    def test_scaled_costs_are_rounded_half_up(self):
-        linear_cost = from_entries(np.arange(3), np.zeros(3, int), np.array([4, 5, FORBIDDEN]), np.full(3, 7))
-        assert linear_cost.scaled(1, 2).costs.tolist() == [2, 3, FORBIDDEN]
-        assert linear_cost.scaled(2, 3).rest.tolist() == [5, 5, 5]

@@ -1,7 +1,5 @@
 """Replays of ranks that wait for each other: the compiled kernel equals its plain twin, and cases by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Routes of every form, and the loads they put on links: compiled kernels against their plain twins."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

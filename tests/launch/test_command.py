@@ -434,20 +434,6 @@ def test_exit_codes_and_environment_are_the_programs_own():
         run_through(["no-such-program"])
 
 
-def test_signals_reach_the_program(tmp_path):
-    ready = tmp_path / "ready"
-    program = f"trap 'exit 42' TERM; : > {ready}; while :; do sleep 0.05; done"
-    code = "from hopbytes.launch.start import run_through\n"
-    code += f"raise SystemExit(run_through(['sh', '-c', {program!r}]))"
-    parent = subprocess.Popen([sys.executable, "-c", code])
-    for _ in range(600):
-        if ready.exists():
-            break
-        time.sleep(0.05)
-    parent.send_signal(signal.SIGTERM)
-    assert parent.wait(timeout=30) == 42
-
-
 def test_a_rank_that_sees_another_gpu_is_named():
     import dataclasses
 
@@ -515,14 +501,6 @@ def test_programs_that_a_command_cannot_start(words, tasks, message):
         with_programs_of(parsed(words.split()), coupled(*tasks))
 
 
-def test_each_of_several_programs_needs_its_ranks():
-    with pytest.raises(InfeasibleError, match="expected -n with the ranks of each"):
-        checked_command(["mpirun", "-n", "2", "./a", ":", "./b"], 4, several=True)
-    words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
-    with pytest.raises(UnsupportedError, match="--bind-to also says"):
-        checked_command(words, 4, several=True)
-
-
 # ---------------------------------------------------------------- a check, and a silent launcher
 
 
@@ -541,3 +519,25 @@ def test_a_check_says_that_it_passed_and_a_silent_launcher_is_explained(tmp_path
         "mpirun4 ended with code 1; if it printed nothing: Open MPI 4 ends without a message if a rank file "
         "names a core that its host does not have"
     ]
+
+
+def test_signals_reach_the_program(tmp_path):
+    ready = tmp_path / "ready"
+    program = f"trap 'exit 42' TERM; : > {ready}; while :; do sleep 0.05; done"
+    code = "from hopbytes.launch.start import run_through\n"
+    code += f"raise SystemExit(run_through(['sh', '-c', {program!r}]))"
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    for _ in range(600):
+        if ready.exists():
+            break
+        time.sleep(0.05)
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(timeout=30) == 42
+
+
+def test_each_of_several_programs_needs_its_ranks():
+    with pytest.raises(InfeasibleError, match="expected -n with the ranks of each"):
+        checked_command(["mpirun", "-n", "2", "./a", ":", "./b"], 4, several=True)
+    words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
+    with pytest.raises(UnsupportedError, match="--bind-to also says"):
+        checked_command(words, 4, several=True)

@@ -119,18 +119,6 @@ def test_what_open_mpi_hands_on_is_added_to(path, monkeypatch, before, after):
     assert found == {"OMPI_MCA_mca_base_env_list": after}
 
 
-def test_traces_called_txt_are_no_placements(tmp_path):
-    dumpi = tmp_path / "trace-0000.txt"
-    dumpi.write_text("MPI_Init entering at walltime 1.0, cputime 0.1 seconds in thread 0.\n")
-    simgrid = tmp_path / "trace.txt"
-    simgrid.write_text("0 init\n0 send 1 0 10\n1 init\n1 recv 0 0 10\n")
-    assert hb.read(str(simgrid)).n == 2
-    with pytest.raises(hb.errors.HopbytesError, match="MPI_"):
-        hb.read(str(dumpi), holds="mapping")
-    (tmp_path / "pe.txt").write_text("0\n1\n")
-    assert hb.read(str(tmp_path / "pe.txt")).tolist() == [0, 1]
-
-
 # The order in which launchers place ranks by default.
 
 
@@ -181,3 +169,15 @@ def test_a_launcher_that_is_interrupted_is_ended_and_not_killed(tmp_path, monkey
     process.send_signal(signal.SIGINT)
     process.wait(timeout=30)
     assert (tmp_path / "ended").read_text() == "ended\n"
+
+
+def test_traces_called_txt_are_no_placements(tmp_path):
+    dumpi = tmp_path / "trace-0000.txt"
+    dumpi.write_text("MPI_Init entering at walltime 1.0, cputime 0.1 seconds in thread 0.\n")
+    simgrid = tmp_path / "trace.txt"
+    simgrid.write_text("0 init\n0 send 1 0 10\n1 init\n1 recv 0 0 10\n")
+    assert hb.read(str(simgrid)).n == 2
+    with pytest.raises(hb.errors.HopbytesError, match="MPI_"):
+        hb.read(str(dumpi), holds="mapping")
+    (tmp_path / "pe.txt").write_text("0\n1\n")
+    assert hb.read(str(tmp_path / "pe.txt")).tolist() == [0, 1]

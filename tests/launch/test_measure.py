@@ -164,18 +164,6 @@ def test_a_slow_network_gets_fewer_messages_within_the_limit(tmp_path, limit):
     assert (passed > 100) == (limit == 1000)  # with all sizes
 
 
-def test_times_that_were_left_out_are_not_missing_but_others_are():
-    from hopbytes.launch.measure import _times_of_level
-
-    lines = [f"#hopbytes-measure time 0 1 {size} 1e-6 ." for size in (1, 64) for _ in range(5)]
-    ended = "#hopbytes-measure sizes 0 1 2 ."
-    assert set(_times_of_level([*lines, ended], [(0, 1)], (1, 64, 512), 5)) == {1, 64}
-    with pytest.raises(FormatError, match="0 of 5 times of ranks 0 and 1, 512 bytes"):
-        _times_of_level(lines, [(0, 1)], (1, 64, 512), 5)
-    with pytest.raises(FormatError, match="4 of 5 times"):
-        _times_of_level([*lines[1:], ended], [(0, 1)], (1, 64, 512), 5)
-
-
 @pytest.mark.launcher
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
 def test_known_values_of_a_simulated_machine(tmp_path):
@@ -260,3 +248,15 @@ def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
         pes_of_ranks(free[:3], where)
     with pytest.raises(FormatError, match="expected a host of the machine"):
         pes_of_ranks([Rank("elsewhere", frozenset({0}))], where)
+
+
+def test_times_that_were_left_out_are_not_missing_but_others_are():
+    from hopbytes.launch.measure import _times_of_level
+
+    lines = [f"#hopbytes-measure time 0 1 {size} 1e-6 ." for size in (1, 64) for _ in range(5)]
+    ended = "#hopbytes-measure sizes 0 1 2 ."
+    assert set(_times_of_level([*lines, ended], [(0, 1)], (1, 64, 512), 5)) == {1, 64}
+    with pytest.raises(FormatError, match="0 of 5 times of ranks 0 and 1, 512 bytes"):
+        _times_of_level(lines, [(0, 1)], (1, 64, 512), 5)
+    with pytest.raises(FormatError, match="4 of 5 times"):
+        _times_of_level([*lines[1:], ended], [(0, 1)], (1, 64, 512), 5)

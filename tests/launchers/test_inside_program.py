@@ -42,7 +42,7 @@ def content(done):
     return sorted(map(int, re.findall(r"rank (\d) is content", done.stdout)))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "mpich 5 abi"])
 def test_every_class_of_calls_has_the_new_order(family):
     program = compiled(family, (HERE / "inside_program.c").read_text(), "-w", "-pthread")
     assert content(run(family, [program, os.path.abspath("file")])) == [0, 1, 2, 3]

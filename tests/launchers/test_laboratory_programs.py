@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -52,24 +51,6 @@ def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
 
 
 @needs_mpi4py
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["stencil:4", "--on", "torus:2"], "3 leaders for 2 nodes, expected one per node at most"),
-        (["nowhere.csv", "--on", "torus:4"], "nowhere.csv"),
-        (["stencil:9", "--on", "torus:4"], "9 processes"),
-    ],
-)
-def test_what_is_wrong_is_said_once_and_nobody_waits(tmp_path, arguments, said):
-    done = lead(3, *arguments, "-o", str(tmp_path / "found.json"))
-    assert done.returncode != 0
-    lines = [line for line in done.stderr.splitlines() if line.startswith("hopbytes: ")]
-    assert len(lines) == 1, done.stderr
-    assert said in lines[0]
-    assert not list(tmp_path.iterdir())
-
-
-@needs_mpi4py
 def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     program = tmp_path / "dying.py"
     program.write_text(
@@ -85,23 +66,6 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     done = lead(3, "stencil:4", "--on", "torus:4", program=[sys.executable, str(program)])
     assert done.returncode != 0
     assert "hopbytes: leader 1: out of order" in done.stderr
-
-
-@needs_mpi4py
-@pytest.mark.skipif(shutil.which("ssh") is None, reason="without ssh Open MPI starts by its mpirun alone")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["stencil:4", "--on", "node:4@10"], "expected one with links"),
-        (["stencil:4", "--on", "torus:4", "--mapper", "ug"], "expected ptram for both"),
-    ],
-)
-def test_what_cannot_be_led(arguments, said):
-    """One process needs no mpirun."""
-    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    # Open MPI says something before it where there is no ssh.
-    assert said in next(line for line in done.stderr.splitlines() if line.startswith("hopbytes: "))
 
 
 def test_without_mpi4py_it_says_what_is_missing(tmp_path):

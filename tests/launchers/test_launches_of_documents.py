@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from document_examples import examples, examples_of, printed_launches
+from document_examples import examples, printed_launches
 from several_hosts import HOSTS, build, farm, launched
 from slurm_nodes import needs_slurm, slurm_cluster
 from test_openmpi import node_xml
@@ -200,19 +200,6 @@ def test_printed_lines_are_those_that_are_printed(tmp_path):
             record = json.loads(done.stdout)
             printed[example.document] |= {record["launch"], *record["launches"].values()}
     assert [one for one in shown if one.command not in printed[one.document]] == []
-
-
-def test_a_block_that_is_not_run_needs_a_reason(tmp_path):
-    page = tmp_path / "page.md"
-    line = "```\nhopbytes run --pattern p -- mpirun -n 64 ./app     # Open MPI 4 alone\n```\n"
-    page.write_text(f"<!-- not run: needs a queue of its own -->\n{line}\n{line}")
-    first, second = examples_of(page)
-    assert (first.reason, second.reason) == ("needs a queue of its own", "")
-    assert second.only == "openmpi-4"
-    assert second.scaled() == "hopbytes run --pattern p -- mpirun -n 8 ./app"
-    page.write_text(f"<!-- not run: -->\n{line}")
-    with pytest.raises(AssertionError, match="for which reason"):
-        examples_of(page)
 
 
 def test_examples_were_found():

@@ -3,8 +3,6 @@
 These are the facts behind the baselines: nobody need believe a manual page.
 """
 
-import sys
-
 import numpy as np
 import pytest
 from several_hosts import name_space
@@ -43,16 +41,6 @@ def test_srun_fills_nodes_that_are_shared_and_spreads_over_whole_ones(tmp_path):
     assert nodes(whole[1]) == EVEN
 
 
-def test_bytes_between_nodes_are_those_that_eval_reports():
-    where = hb.allocate("node:3@10 core:4@1")
-    graph = hb.read("stencil:5x2:bytes=100")
-    for order in (FILLED, EVEN, IN_TURN):
-        place = np.array([order[:rank].count(node) for rank, node in enumerate(order)])
-        mapping = hb.Mapping((4 * np.array(order) + place).astype(np.int32), where, {"problem": "processes"})
-        measured = hb.evaluate(graph, mapping).to_dict()
-        assert launcher_orders.bytes_between(graph, order) in values(measured)
-
-
 def values(tree):
     """All numbers in a nested record."""
     if isinstance(tree, dict):
@@ -62,13 +50,11 @@ def values(tree):
     return [tree]
 
 
-def test_the_table_has_a_row_for_every_launcher_and_two_for_us(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(launcher_orders, "by_mpi", lambda *_: [("some", ["n1", "n2"] * 4)])
-    monkeypatch.setattr(launcher_orders, "by_slurm", lambda *_: [("other", ["n1"] * 4 + ["n2"] * 4)])
-    command = ["x", "stencil:8", "--nodes", "2", "--packages", "1", "--cores", "4"]
-    monkeypatch.setattr(sys, "argv", command)
-    launcher_orders.main()
-    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert [row[1] for row in rows] == ["4 4, in turn", "4 4", "4 4", "4 4"]
-    volume = [int(row[2].replace(",", "")) for row in rows]
-    assert volume[0] == 7 * volume[1] == 7 * volume[2]
+def test_bytes_between_nodes_are_those_that_eval_reports():
+    where = hb.allocate("node:3@10 core:4@1")
+    graph = hb.read("stencil:5x2:bytes=100")
+    for order in (FILLED, EVEN, IN_TURN):
+        place = np.array([order[:rank].count(node) for rank, node in enumerate(order)])
+        mapping = hb.Mapping((4 * np.array(order) + place).astype(np.int32), where, {"problem": "processes"})
+        measured = hb.evaluate(graph, mapping).to_dict()
+        assert launcher_orders.bytes_between(graph, order) in values(measured)

@@ -99,14 +99,6 @@ def test_a_launch_is_verified_or_not(folder, launcher):
     assert json.loads(bad.stdout)["wrong"] == ["rank 1 shares CPU 0 with rank 0, expected CPUs of its own"]
 
 
-def test_where_a_launcher_puts_ranks(folder):
-    if shutil.which("mpiexec.hydra") is None:
-        pytest.skip("no mpiexec.hydra")
-    launch = ["mpiexec.hydra", "-n", "2", "-bind-to", "user:1,0"]
-    done = hopbytes(folder, "verify", "--on", "core:2", "--", *launch)
-    assert done.stdout == "1\n0\n", done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -124,7 +116,6 @@ def test_nothing_starts_where_the_command_does_not_fit(folder, words, code, mess
     assert message in " ".join(done.stderr.replace("│", " ").split())
     assert "rank" not in done.stdout
     assert not list(folder.glob(".hopbytes*"))
-
 
 
 ODD_WORDS = (
@@ -149,3 +140,11 @@ def test_words_of_a_program_arrive_as_they_were_typed_in_any_folder(tmp_path, la
         for path in seen:
             path.unlink()
         assert not list(folder.glob(".hopbytes*"))
+
+
+def test_where_a_launcher_puts_ranks(folder):
+    if shutil.which("mpiexec.hydra") is None:
+        pytest.skip("no mpiexec.hydra")
+    launch = ["mpiexec.hydra", "-n", "2", "-bind-to", "user:1,0"]
+    done = hopbytes(folder, "verify", "--on", "core:2", "--", *launch)
+    assert done.stdout == "1\n0\n", done.stderr

@@ -131,15 +131,6 @@ hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8
 
 
 @pytest.mark.parametrize("launched", ["block", "cyclic"])
-def test_new_ranks_count_on_what_the_line_does(cluster, tmp_path, launched):
-    """The line that is printed inside a job of Slurm, whatever mpirun is there."""
-    script = f"hopbytes map far.edges {{on}} --pack -o new --format newrank --launched {launched}\n"
-    said = inside_a_job(cluster, tmp_path, script).stderr
-    (line,) = re.findall(r"^launch: (srun .*)$", said, re.MULTILINE)
-    assert line == f"srun -n 6 --distribution={launched}:block --cpu-bind=cores ./app"
-
-
-@pytest.mark.parametrize("launched", ["block", "cyclic"])
 def test_srun_starts_ranks_as_new_ranks_expect(cluster, tmp_path, launched):
     mapping = place(MACHINE, list(range(8)), hosts=HOSTS)
     receipt = hb.write(mapping, tmp_path / "new", "newrank", launched=launched)

@@ -1,7 +1,5 @@
 """ParMETIS' entry points in a program of several processes, and PT-Scotch's with the original behind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Programs of Debian that call METIS, Scotch or PT-Scotch, each without a change."""
 
-from __future__ import annotations
-
 import math
 import shutil
 

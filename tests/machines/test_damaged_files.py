@@ -1,7 +1,5 @@
 """Damaged files of every kind never crash a reader; the developers' samples are read."""
 
-from __future__ import annotations
-
 import json
 from io import BufferedReader, BytesIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nodes with their own numbers on networks and below switches."""
 
-from __future__ import annotations
-
 import pytest
 
 import hopbytes as hb
@@ -96,13 +94,6 @@ def test_hwloc_hosts_with_rails():
     assert again.machine == where.machine
 
 
-def test_units_of_nvlink_do_not_matter_where_a_host_is_a_domain():
-    where = hb.allocate(f"rails:2x4 / nvidia:{GPU_SAMPLES}/nccl_topo.xml")
-    assert where.gpus.tolist() == [0, 1, 2, 3] * 2
-    mapping = hb.map_tasks(hb.read("ml:tp=4,pp=1,dp=2,layers=4,order=dp-tp-cp-ep-pp"), where)
-    assert {int(where.node_of_pe[mapping.pe[task]]) for task in (0, 2, 4, 6)} in ({0}, {1})
-
-
 def test_hosts_without_gpus_and_too_few_cores():
     with pytest.raises(FormatError, match=mentions("hwloc", "no GPU")):
         hb.allocate(f"rails:2x2 / hwloc:{hwloc_sample('v3_hybrid.xml')}")
@@ -111,3 +102,10 @@ def test_hosts_without_gpus_and_too_few_cores():
     core = Part("machine", 0, (Part("core", 0, (Part("pu", 0),)),))
     with pytest.raises(FormatError, match=mentions("GPU 0", "no core")):
         by_gpu(node_tree(core, gpus=(Gpu(0, "a", (0,)), Gpu(1, "b", (0,)))), "a file")
+
+
+def test_units_of_nvlink_do_not_matter_where_a_host_is_a_domain():
+    where = hb.allocate(f"rails:2x4 / nvidia:{GPU_SAMPLES}/nccl_topo.xml")
+    assert where.gpus.tolist() == [0, 1, 2, 3] * 2
+    mapping = hb.map_tasks(hb.read("ml:tp=4,pp=1,dp=2,layers=4,order=dp-tp-cp-ep-pp"), where)
+    assert {int(where.node_of_pe[mapping.pe[task]]) for task in (0, 2, 4, 6)} in ({0}, {1})

@@ -36,20 +36,6 @@ def test_networks_of_small_diameter_are_like_trees(spec):
     assert not unlike_a_tree(hb.allocate(spec))
 
 
-def test_the_deviation_of_a_ring_is_its_definition():
-    where = hb.allocate("torus:3")
-    distance = where.distance
-    assert isinstance(distance, NetworkDistance)
-    # All distances of a ring of three are equal; triples with a repeated place have 0, 1, 1.
-    assert distance.tree_deviation() == 0.0
-    line = hb.allocate("mesh:3").distance
-    half = np.uint64(32)
-    drawn = (RandomNumbers(0).words(3 * 4096) >> half) * np.uint64(3) >> half
-    triples = drawn.astype(np.int64).reshape(3, 4096)
-    apart = np.sort(np.abs(triples - np.roll(triples, 1, axis=0)), axis=0)
-    assert line.tree_deviation() == pytest.approx((apart[2] - apart[1]).mean() / np.log2(3))
-
-
 def paths(tree):
     """Child numbers from the root to every core, by plain recursion over the counts."""
     units = [()]
@@ -82,6 +68,20 @@ def test_labels_say_what_a_walk_over_the_tree_says(tree):
 @settings(deadline=None)
 def test_spec_parses_to_the_same_machine(tree):
     assert parse_machine(tree.spec()) == tree
+
+
+def test_the_deviation_of_a_ring_is_its_definition():
+    where = hb.allocate("torus:3")
+    distance = where.distance
+    assert isinstance(distance, NetworkDistance)
+    # All distances of a ring of three are equal; triples with a repeated place have 0, 1, 1.
+    assert distance.tree_deviation() == 0.0
+    line = hb.allocate("mesh:3").distance
+    half = np.uint64(32)
+    drawn = (RandomNumbers(0).words(3 * 4096) >> half) * np.uint64(3) >> half
+    triples = drawn.astype(np.int64).reshape(3, 4096)
+    apart = np.sort(np.abs(triples - np.roll(triples, 1, axis=0)), axis=0)
+    assert line.tree_deviation() == pytest.approx((apart[2] - apart[1]).mean() / np.log2(3))
 
 
 @given(machines(max_cores=80))

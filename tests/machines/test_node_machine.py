@@ -63,19 +63,6 @@ def test_distance_is_by_the_smallest_common_unit(root):
         assert int(lowered.level_of_bit[width]) == rank[name], (kind, name)
 
 
-@given(st.lists(nodes(), min_size=1, max_size=3))
-def test_unlike_nodes_make_a_machine_that_keeps_its_promises(roots):
-    trees = tuple(node_tree(root) for root in roots)
-    machine = NodeMachine("test:", NodeInventory(trees, tuple(range(len(trees)))))
-    where = Allocation.whole(machine)
-    check_groupings(where.groups(), where.k)
-    assert machine.n_cores == sum(len(tree.os_pus) for tree in trees)
-    for node, tree in enumerate(trees):
-        places = (machine.node_of_core() == node).nonzero()[0]
-        cpus = machine.inventory.os_cpus()
-        assert cpus[places].tolist() == tree.os_pus.tolist()
-
-
 def test_cores_of_a_package_without_dies_are_not_torn_apart_by_another_with_dies():
     plain = node_tree(Part("machine", 0, tuple(
         Part("package", p, tuple(Part("l3", 2 * p + c, (Part("core", 0, (Part("pu", 4 * p + 2 * c),)),
@@ -144,3 +131,16 @@ def test_heterogeneous_memory_is_no_reason_to_refuse_a_node(roots):
     assert len(set(units_of(machine, "core").tolist())) == cores
     where = Allocation.whole(machine)
     check_groupings(where.groups(), where.k)
+
+
+@given(st.lists(nodes(), min_size=1, max_size=3))
+def test_unlike_nodes_make_a_machine_that_keeps_its_promises(roots):
+    trees = tuple(node_tree(root) for root in roots)
+    machine = NodeMachine("test:", NodeInventory(trees, tuple(range(len(trees)))))
+    where = Allocation.whole(machine)
+    check_groupings(where.groups(), where.k)
+    assert machine.n_cores == sum(len(tree.os_pus) for tree in trees)
+    for node, tree in enumerate(trees):
+        places = (machine.node_of_core() == node).nonzero()[0]
+        cpus = machine.inventory.os_cpus()
+        assert cpus[places].tolist() == tree.os_pus.tolist()

@@ -1,7 +1,5 @@
 """The text form of machines: known answers, round trips, and one-line errors for everything else."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -52,15 +52,6 @@ def test_parts_of_an_allocation_keep_what_each_pe_has(seed):
     assert part.endpoints.tolist() == pes.tolist()
 
 
-def test_groups_and_parts_are_those_of_the_tree():
-    """Cores of the six packages: 0-1, 2-5, 6-8, 9, 10-11, 12-13."""
-    where = WHERE.select(np.array([0, 1, 3, 6, 7, 8, 9, 12]))
-    nodes = [0, 0, 0, 1, 1, 1, 1, 2]
-    assert [each.tolist() for each in where.groups()] == [nodes, [0, 0, 1, 2, 2, 2, 3, 4], list(range(8))]
-    assert [part.tolist() for part in where.split(np.arange(8))] == [[0, 1, 2], [3, 4, 5, 6], [7]]
-    assert [part.tolist() for part in where.split(np.array([0, 2]))] == [[0], [2]]
-
-
 @pytest.mark.parametrize(
     ("spec", "options", "word", "cores", "gpus"),
     [
@@ -90,3 +81,12 @@ def test_ranks_of_cores_are_counted_on_their_node():
     table = WHERE._repr_html_()
     assert "4 to 6" in table
     assert "<td>3</td>" in table
+
+
+def test_groups_and_parts_are_those_of_the_tree():
+    """Cores of the six packages: 0-1, 2-5, 6-8, 9, 10-11, 12-13."""
+    where = WHERE.select(np.array([0, 1, 3, 6, 7, 8, 9, 12]))
+    nodes = [0, 0, 0, 1, 1, 1, 1, 2]
+    assert [each.tolist() for each in where.groups()] == [nodes, [0, 0, 1, 2, 2, 2, 3, 4], list(range(8))]
+    assert [part.tolist() for part in where.split(np.arange(8))] == [[0, 1, 2], [3, 4, 5, 6], [7]]
+    assert [part.tolist() for part in where.split(np.array([0, 2]))] == [[0], [2]]

@@ -104,16 +104,6 @@ def test_imbalance_is_taken_as_written():
     assert load_bound(loads, 3, np.ones(2, np.int64), exact_imbalance(0.1)).caps[0] == 11 * 2**60 // 20
 
 
-def test_heavy_tasks_fill_a_pe_and_the_rest_is_bounded_among_itself():
-    """A hub of a quarter of all load on 64 PEs must not let every PE hold a quarter."""
-    loads = np.ones(301, np.int64)
-    loads[17] = 100
-    bound = load_bound(loads, 301, np.ones(64, np.int64), THREE_PERCENT)
-    assert bound.heavy == 1
-    assert set(bound.caps.tolist()) == {5}  # ceil(300 / 63)
-    assert bound.loads[17] == 5
-
-
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=60), st.integers(1, 5), st.integers(1, 9),
     st.sampled_from(["0", "3%", "0.1", "7.5%", "200%"]),
@@ -158,21 +148,6 @@ def test_a_factor_of_all_loads_does_not_change_the_bound(loads, capacity, times,
 def test_loads_beyond_two_to_the_62_are_refused_with_a_factor():
     with pytest.raises(ScaleError, match="divide them by 2 or more"):
         load_bound(np.array([2**62, 2**61]), 2, np.ones(2, np.int64), THREE_PERCENT)
-
-
-@given(
-    loads=st.lists(st.integers(0, 2**40), min_size=1, max_size=60),
-    k=st.integers(1, 20),
-    percent=st.integers(0, 30),
-)
-def test_all_caps_together_hold_all_loads(loads, k, percent):
-    array = np.array(loads, np.int64)
-    bound = load_bound(array, len(loads), np.ones(k, np.int64), Fraction(percent, 100))
-    seen = np.ones(len(loads), np.int64) if bound.loads is None else bound.loads
-    assert int(bound.caps.sum()) >= int(seen.sum())
-    assert int(bound.caps.max()) >= int(seen.max())
-    if bound.loads is not None:
-        assert np.array_equal(seen == 0, array == 0)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -270,3 +245,13 @@ def test_sure_loads_fit_in_any_order(caps, sizes):
 def test_integer_root_is_exact(value, degree):
     root = integer_root(value, degree)
     assert root**degree <= value < (root + 1) ** degree
+
+
+def test_heavy_tasks_fill_a_pe_and_the_rest_is_bounded_among_itself():
+    """A hub of a quarter of all load on 64 PEs must not let every PE hold a quarter."""
+    loads = np.ones(301, np.int64)
+    loads[17] = 100
+    bound = load_bound(loads, 301, np.ones(64, np.int64), THREE_PERCENT)
+    assert bound.heavy == 1
+    assert set(bound.caps.tolist()) == {5}  # ceil(300 / 63)
+    assert bound.loads[17] == 5

@@ -244,6 +244,11 @@ def test_blocks_that_are_no_partition_are_refused(block):
         graph.quotient(block, 5 if 5 in block else None)
 
 
+def test_a_lone_small_volume_keeps_three_digits():
+    volumes, factor = to_integers("volumes", [1.234567e-7], 1)
+    assert volumes[0] / factor == pytest.approx(1.234567e-7, rel=1e-3)
+
+
 def test_j_of_the_model_is_j_of_its_mapping():
     """Tasks that follow their blocks: J of the blocks is J of the tasks."""
     import hopbytes as hb
@@ -253,8 +258,3 @@ def test_j_of_the_model_is_j_of_its_mapping():
     model = hb.map_tasks(graph.quotient(block), "node:2@10 core:4@1", "eco")
     tasks = hb.evaluate(graph, hb.Mapping(model.pe[block], model.where))
     assert tasks.comm_cost == model.info["comm_cost"]
-
-
-def test_a_lone_small_volume_keeps_three_digits():
-    volumes, factor = to_integers("volumes", [1.234567e-7], 1)
-    assert volumes[0] / factor == pytest.approx(1.234567e-7, rel=1e-3)

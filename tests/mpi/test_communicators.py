@@ -1,7 +1,5 @@
 """Grids of ranks: the fewest cells between ranks, compared with counting them one by one."""
 
-from __future__ import annotations
-
 import threading
 from itertools import product
 

@@ -1,12 +1,10 @@
 """The page of the papers' words: counts, files and options are true, and words get an answer."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from helpers.paths import PROGRAM
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.errors import IN_PAPERS, unknown_name
@@ -58,11 +56,3 @@ def test_words_of_papers_are_answered_with_ours(word, ours):
     names = {*mappers, *refiners, *objectives, "queue", "nb_layer"}
     assert ours.partition(":")[0] in names
     assert f"did you mean {ours!r}?" in str(unknown_name("name", word.upper(), names))
-
-
-def test_the_command_line_answers():
-    done = subprocess.run(
-        [PROGRAM, "map", "stencil:8", "--on", "core:8", "--mapper", "multisection:schedule=QUEUE"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, "did you mean 'queue'?" in done.stderr) == (1, True)

@@ -1,7 +1,5 @@
 """Collectives as rounds of messages: what every member knows after them, from the definition of each call."""
 
-from __future__ import annotations
-
 import pytest
 
 from hopbytes.patterns.collective_messages import KINDS
@@ -36,18 +34,6 @@ def test_data_reach_those_who_need_them(kind, n, volume):
         elif kind == "scan":
             needs = set(range(own))
         assert needs <= have | {own}
-
-
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("volume", [8, 5000])
-def test_every_block_is_sent_as_often_as_it_has_to_be(n, volume):
-    """A gather brings n - 1 blocks to the root, an allgather all blocks but its own to every member."""
-    gathered = rounds("gather", [volume] * n, 1 % n)
-    assert sum(size for each in gathered for _, target, size in each if target == 1 % n) == (n - 1) * volume
-    blocks = [block for each in rounds("allgather", [volume] * n) for block in each]
-    assert [sum(size for _, target, size in blocks if target == own) for own in range(n)] == (
-        [(n - 1) * volume] * n
-    )
 
 
 def test_every_member_sends_and_gets_its_own_bytes():
@@ -119,3 +105,15 @@ def test_no_member_exchanges_with_itself():
 def test_rounds_of_small_calls_are_logarithmic():
     kinds = ("bcast", "allreduce", "barrier", "scan")
     assert [len(rounds(kind, [8] * 16)) for kind in kinds] == [4, 4, 4, 15]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("volume", [8, 5000])
+def test_every_block_is_sent_as_often_as_it_has_to_be(n, volume):
+    """A gather brings n - 1 blocks to the root, an allgather all blocks but its own to every member."""
+    gathered = rounds("gather", [volume] * n, 1 % n)
+    assert sum(size for each in gathered for _, target, size in each if target == 1 % n) == (n - 1) * volume
+    blocks = [block for each in rounds("allgather", [volume] * n) for block in each]
+    assert [sum(size for _, target, size in blocks if target == own) for own in range(n)] == (
+        [(n - 1) * volume] * n
+    )

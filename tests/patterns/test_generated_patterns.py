@@ -101,21 +101,6 @@ def test_butterfly_stages():
     assert matrix.sum() == 16 * 150
 
 
-def test_hierarchy_is_in_the_volumes():
-    """Every pair that parts at an inner level talks more than every pair that parts further out."""
-    matrix = dense("hierarchical:3x2x4:bytes=1000:factor=4:spread=90:shuffle=no:seed=5")
-    level = np.zeros((24, 24), int)
-    for i, j in product(range(24), repeat=2):
-        level[i, j] = 2 - (i // 8 == j // 8) - (i // 4 == j // 4)
-    apart = ~np.eye(24, dtype=bool)
-    volumes = [matrix[apart & (level == each)] for each in range(3)]
-    assert volumes[0].min() > volumes[1].max() >= volumes[1].min() > volumes[2].max()
-    assert (matrix == matrix.T).all()
-    shuffled = dense("hierarchical:3x2x4:bytes=1000:factor=4:spread=90:seed=5")
-    assert sorted(shuffled.ravel()) == sorted(matrix.ravel())
-    assert shuffled.tolist() != matrix.tolist()
-
-
 def test_seeds_are_golden():
     """Volumes must never change between versions: placements are compared across them."""
     assert pattern("hierarchical:2x2:seed=3").volumes.tolist() == [
@@ -202,18 +187,6 @@ def test_what_is_a_spec():
     for text, known in (("stencil:4x4", True), ("ML:tp=8", True), ("stencil", False), ("a.graph:x", False)):
         assert is_pattern_spec(text) == known
     assert pattern("STENCIL:4x4,BYTES=8").name == pattern("stencil: dims=4x4 , bytes=8").name
-
-
-def test_specs_as_the_manual_has_them():
-    assert pattern("stencil:16x16x4:periodic=xy:bytes=65536").n == 1024
-    assert np.diff(pattern("alltoall:groups=16").indptr).tolist() == [3] * 64
-    spec = "ml:tp=8,pp=4,dp=8,ep=1,hidden=8192,layers=80,seq=4096,micro=8"
-    assert pattern(spec).volumes.tolist() == pattern(f"{spec},order=tp-cp-ep-dp-pp").volumes.tolist()
-    # One stage holds 20 layers of 12 x 8192^2 numbers, 2 bytes each, an eighth of them per tensor rank.
-    gradients = 12 * 8192**2 * 20 * 2 // 8
-    graph = pattern(spec)
-    ring = graph.volumes[(graph.sources() == 0) & (graph.targets == 8)]
-    assert ring.tolist() == [2 * 7 * gradients // 8]
 
 
 def test_tree_carries_everything_over_each_edge():
@@ -313,3 +286,30 @@ def test_no_spec_crashes(name, words):
     except UnsupportedError:
         return
     assert graph.n >= 1
+
+
+def test_hierarchy_is_in_the_volumes():
+    """Every pair that parts at an inner level talks more than every pair that parts further out."""
+    matrix = dense("hierarchical:3x2x4:bytes=1000:factor=4:spread=90:shuffle=no:seed=5")
+    level = np.zeros((24, 24), int)
+    for i, j in product(range(24), repeat=2):
+        level[i, j] = 2 - (i // 8 == j // 8) - (i // 4 == j // 4)
+    apart = ~np.eye(24, dtype=bool)
+    volumes = [matrix[apart & (level == each)] for each in range(3)]
+    assert volumes[0].min() > volumes[1].max() >= volumes[1].min() > volumes[2].max()
+    assert (matrix == matrix.T).all()
+    shuffled = dense("hierarchical:3x2x4:bytes=1000:factor=4:spread=90:seed=5")
+    assert sorted(shuffled.ravel()) == sorted(matrix.ravel())
+    assert shuffled.tolist() != matrix.tolist()
+
+
+def test_specs_as_the_manual_has_them():
+    assert pattern("stencil:16x16x4:periodic=xy:bytes=65536").n == 1024
+    assert np.diff(pattern("alltoall:groups=16").indptr).tolist() == [3] * 64
+    spec = "ml:tp=8,pp=4,dp=8,ep=1,hidden=8192,layers=80,seq=4096,micro=8"
+    assert pattern(spec).volumes.tolist() == pattern(f"{spec},order=tp-cp-ep-dp-pp").volumes.tolist()
+    # One stage holds 20 layers of 12 x 8192^2 numbers, 2 bytes each, an eighth of them per tensor rank.
+    gradients = 12 * 8192**2 * 20 * 2 // 8
+    graph = pattern(spec)
+    ring = graph.volumes[(graph.sources() == 0) & (graph.targets == 8)]
+    assert ring.tolist() == [2 * 7 * gradients // 8]

@@ -1,7 +1,5 @@
 """Programs that only look like binaries, a stand-in for ldd, and launchers that only say who they are."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -115,16 +113,6 @@ def test_a_program_tells_its_mpi_and_what_it_calls(here):
             application_of(parsed(words))
 
 
-def test_several_programs_have_one_mpi_and_the_calls_of_all(here):
-    binary("a", OPEN, b"MPI_Pcontrol")
-    binary("b", OPEN + OWN)
-    binary("c", MPICH)
-    both = application_of(parsed("mpirun -n 1 ./a : -n 1 ./b", several=True))
-    assert (both.unfit, both.persistent) == (("MPI_Pcontrol", "neighbourhood collectives"), True)
-    with pytest.raises(UnsupportedError, match=mentions("./a", "./c", f"{here}/libmpi.so.12")):
-        application_of(parsed("mpirun -n 1 ./a : -n 1 ./c", several=True))
-
-
 @pytest.mark.parametrize(("name", "family", "maker"), [
     ("libmpi.so.40", "openmpi", "Open MPI"), ("libmpi.so.12", "mpich", "MPICH"),
     ("libintel.so.12", "", "Intel MPI"), ("libmv.so.12", "", "MVAPICH"), ("libcray.so.12", "", "Cray MPICH"),
@@ -181,6 +169,40 @@ def test_processes_that_were_alone_are_explained(here, words, others, n, mpi, fa
     said = explain_lone_processes(str(here / "bin"), parsed(words), n, mpi)
     assert bool(said) == bool(facts)
     assert all(fact in said for fact in facts)
+
+
+def test_a_group_of_one_may_write(tmp_path, monkeypatch):
+    """Many systems have a group per user, of the same name and without other members."""
+    folder = tmp_path / "own"
+    folder.mkdir(mode=0o700)
+    tmp_path.chmod(0o700)
+    folder.chmod(0o770)
+    user = type("User", (), {"pw_gid": 4321, "pw_name": "me"})()
+    about = os.stat_result((0o040770, 0, 0, 1, os.geteuid(), 4321, 0, 0, 0, 0))
+    monkeypatch.setattr(
+        interposer.os, "stat", lambda path, **_: about if str(path) == str(folder) else os.lstat(path)
+    )
+    monkeypatch.setattr(interposer.pwd, "getpwuid", lambda number: user)
+    for name, members, fine in (
+        ("me", [], True),
+        ("me", ["me"], True),
+        ("me", ["me", "you"], False),
+        ("us", [], False),
+    ):
+        group = type("Group", (), {"gr_name": name, "gr_mem": members})()
+        monkeypatch.setattr(interposer.grp, "getgrgid", lambda number, group=group: group)
+        assert interposer._others_write(about) != fine
+    check_private(str(tmp_path))
+
+
+def test_several_programs_have_one_mpi_and_the_calls_of_all(here):
+    binary("a", OPEN, b"MPI_Pcontrol")
+    binary("b", OPEN + OWN)
+    binary("c", MPICH)
+    both = application_of(parsed("mpirun -n 1 ./a : -n 1 ./b", several=True))
+    assert (both.unfit, both.persistent) == (("MPI_Pcontrol", "neighbourhood collectives"), True)
+    with pytest.raises(UnsupportedError, match=mentions("./a", "./c", f"{here}/libmpi.so.12")):
+        application_of(parsed("mpirun -n 1 ./a : -n 1 ./c", several=True))
 
 
 def test_components_that_are_chosen_get_the_one_that_counts(here, monkeypatch):
@@ -256,27 +278,3 @@ def test_the_interposer_is_built_by_the_compiler_of_the_programs_mpi(here, monke
     )  # named, same family
     with pytest.raises(UnsupportedError, match=mentions("is the launcher of Intel MPI")):
         interposer_for(script, parsed("mpiexec.intel ./app"))
-
-
-def test_a_group_of_one_may_write(tmp_path, monkeypatch):
-    """Many systems have a group per user, of the same name and without other members."""
-    folder = tmp_path / "own"
-    folder.mkdir(mode=0o700)
-    tmp_path.chmod(0o700)
-    folder.chmod(0o770)
-    user = type("User", (), {"pw_gid": 4321, "pw_name": "me"})()
-    about = os.stat_result((0o040770, 0, 0, 1, os.geteuid(), 4321, 0, 0, 0, 0))
-    monkeypatch.setattr(
-        interposer.os, "stat", lambda path, **_: about if str(path) == str(folder) else os.lstat(path)
-    )
-    monkeypatch.setattr(interposer.pwd, "getpwuid", lambda number: user)
-    for name, members, fine in (
-        ("me", [], True),
-        ("me", ["me"], True),
-        ("me", ["me", "you"], False),
-        ("us", [], False),
-    ):
-        group = type("Group", (), {"gr_name": name, "gr_mem": members})()
-        monkeypatch.setattr(interposer.grp, "getgrgid", lambda number, group=group: group)
-        assert interposer._others_write(about) != fine
-    check_private(str(tmp_path))

@@ -1,7 +1,5 @@
 """Every MPI call that moves data, under every MPI there is, also counted by Open MPI: exact matrices."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -11,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from helpers.graphs import arcs_of
-from helpers.paths import executable
 from helpers.real_mpi import FAMILIES, mpi
-from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.record.application import application_of
 from hopbytes.record.counts import read_counts
-from hopbytes.record.interposer import handed_on, interposer_for, keeps_monitoring_out, preloading
+from hopbytes.record.interposer import handed_on, interposer_for, preloading
 from hopbytes.record.session import record
 
 HERE = Path(__file__).parent
@@ -257,16 +253,3 @@ def test_a_pause_without_a_compiler_is_said(tmp_path, monkeypatch):
     graph, notices = recorded("openmpi 5", "-DPAUSED", monkeypatch, tmp_path, compilers=False)
     assert graph.total_volume >= 4 * 69000
     assert any("uses MPI_Pcontrol: Open MPI's monitoring counts them wrongly" in notice for notice in notices)
-
-
-@pytest.mark.parametrize("framework", ["pml", "coll", "osc"])
-def test_components_typed_without_those_that_count(framework, tmp_path):
-    app = tmp_path / "app"
-    executable(app, "#!/bin/sh\n")
-    launch, _ = mpi("openmpi 5")
-    typed = [*launch, "--mca", framework, "self", str(app)]
-    assert keeps_monitoring_out(LaunchCommand.parse(typed)) == f"--mca {framework} self"
-    with pytest.raises(UnsupportedError, match=f"--mca {framework} self: excludes Open MPI's monitoring"):
-        record(typed)
-    allowed = [*launch, "--mca", framework, "^self", str(app)]
-    assert not keeps_monitoring_out(LaunchCommand.parse(allowed))

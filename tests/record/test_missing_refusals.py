@@ -1,7 +1,5 @@
 """A launcher that starts nothing, LD_PRELOAD in a user's command, and the command after a recording."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections import Counter
@@ -50,12 +48,6 @@ def test_a_segmentation_fault_may_be_that_of_the_monitoring(tmp_path, family, co
     program = Application("./halo", family, linked=True)
     said = reason(str(folder), command, program, NOTHING, 139, counting)
     assert ("Open MPI's monitoring crashes" in said) == crashed
-
-
-def test_phases_are_told_where_the_program_named_any():
-    assert "phases" not in counted(Counts(n=2, phases={0: 5}), "ring", per_communicator=False)
-    facts = counted(Counts(n=2, phases={2: 7, 0: 5}), "ring", per_communicator=False)
-    assert facts["phases"] == {"0": 5, "2": 7}
 
 
 def counts_of(folder, *lines):
@@ -426,3 +418,9 @@ def test_hosts_of_no_job_and_files_that_cannot_be_read(tmp_path):
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"), "--hostfile", str(path))
     assert (verb, machine) == ("advise", "node:2 core:2")
     assert "hosts:1: 'n1 cores=4'" in why
+
+
+def test_phases_are_told_where_the_program_named_any():
+    assert "phases" not in counted(Counts(n=2, phases={0: 5}), "ring", per_communicator=False)
+    facts = counted(Counts(n=2, phases={2: 7, 0: 5}), "ring", per_communicator=False)
+    assert facts["phases"] == {"0": 5, "2": 7}

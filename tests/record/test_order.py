@@ -1,7 +1,5 @@
 """The order of a run as a trace: recorded under real MPI, read again and replayed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

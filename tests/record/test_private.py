@@ -1,7 +1,5 @@
 """Where the interposer is kept: nobody else may put something there that is going to be preloaded."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

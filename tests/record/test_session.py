@@ -1,7 +1,5 @@
 """Programs recorded under real MPI: exact matrices for every class of calls."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -295,17 +293,6 @@ def test_ranks_that_left_nothing_are_named(tmp_path, variable):
     )
 
 
-def test_hosts_that_do_not_share_the_folder_are_named(monkeypatch, tmp_path):
-    """Every rank of a host is missing: the folder is not shared with it."""
-    for i in (0, 1):
-        (tmp_path / f"rank.{i}.txt").write_text("")
-    monkeypatch.setattr("hopbytes.record.session.hosts_of", lambda command: ["a", "a", "b", "b"])
-    program = Application("./app", "mpich", True)
-    said = reason(str(tmp_path), None, program, "2 of 4 ranks missing (2, 3)", 0, True)
-    expected = f"2 of 4 ranks missing (2, 3, on b): {tmp_path.parent} is not shared with b"
-    assert said == f"the recording is not complete: {expected}"
-
-
 @pytest.mark.launcher
 def test_mpi_linked_statically_is_named(tmp_path):
     """The program is dynamic, its MPI is inside: it holds MPI's names and no library of it is loaded."""
@@ -327,3 +314,14 @@ def test_a_rank_that_dies_is_named(tmp_path):
     done = record([*launch, str(script)], compiler=compiler)
     assert done.graph is None
     assert done.problem == "the recording is not complete: rank 0 never reached MPI_Finalize"
+
+
+def test_hosts_that_do_not_share_the_folder_are_named(monkeypatch, tmp_path):
+    """Every rank of a host is missing: the folder is not shared with it."""
+    for i in (0, 1):
+        (tmp_path / f"rank.{i}.txt").write_text("")
+    monkeypatch.setattr("hopbytes.record.session.hosts_of", lambda command: ["a", "a", "b", "b"])
+    program = Application("./app", "mpich", True)
+    said = reason(str(tmp_path), None, program, "2 of 4 ranks missing (2, 3)", 0, True)
+    expected = f"2 of 4 ranks missing (2, 3, on b): {tmp_path.parent} is not shared with b"
+    assert said == f"the recording is not complete: {expected}"

@@ -1,7 +1,5 @@
 """Commands of several programs, runs that a signal ends, and launchers of another MPI than the program's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -17,7 +15,7 @@ from helpers.errors import mentions
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, RING, RING_OF_FOUR, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
-from hopbytes.record.session import next_step, record, target_of
+from hopbytes.record.session import next_step, record
 
 pytestmark = [pytest.mark.launcher, pytest.mark.usefixtures("mpi_folder")]
 
@@ -166,17 +164,6 @@ def test_what_was_sent_until_then(family, whole_group, tmp_path):
     assert graph.meta["recorded"]["cut"] == 4
     assert len(graph.meta["recorded"]["hosts"]) == 4
     assert sorted(os.listdir(tmp_path)) == ["app.pattern", "long", "long.c"]
-
-
-def test_a_whole_recording_is_kept(tmp_path):
-    """The one that was cut short gets a name of its own."""
-    old = hb.CommGraph.from_edges([0], [1], [7], n=2)
-    hb.write(old, "app.pattern")
-    ended("mpich", whole_group=True)
-    assert hb.read("app.pattern").total_volume == 7
-    assert hb.read("app.cut.pattern").total_volume == 160
-    whole = hb.CommGraph.from_edges([0], [1], n=2, meta={"recorded": {}})
-    assert target_of("app.pattern", whole) == "app.pattern"
 
 
 def test_handlers_of_the_program_are_left_alone():

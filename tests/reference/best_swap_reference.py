@@ -1,7 +1,5 @@
 """Reference implementation of the search of MPIPP: every exchange is computed from scratch."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from hopbytes._arrays import Int32, Int64

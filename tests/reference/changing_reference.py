@@ -1,7 +1,5 @@
 """Reference implementation of ``core/changing/arc_rows.hpp``, on the same arrays."""
 
-from __future__ import annotations
-
 from hopbytes._arrays import Int32, Int64
 
 _Arrays = tuple[Int64, Int32, Int32, Int32, Int32, Int64, Int64]

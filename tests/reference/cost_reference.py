@@ -1,7 +1,5 @@
 """Reference of ``graph/cost.hpp`` and ``graph/group_sums.hpp`` of the core; `threads` are not used."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8, UInt64

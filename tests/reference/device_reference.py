@@ -1,7 +1,5 @@
 """Reference implementation of the rounds of ``core/device``, in plain Python."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 _WORD, _LAST_TURN, _NEAR, _TOLERANCE = 2**64 - 1, 2, 32, 4
@@ -91,12 +89,12 @@ def refine(
         movers = _fitting(sorted(confirmed, key=rank.__getitem__), wish, block, loads, held, caps)
         if not movers:
             break
-        before = _cost(rows, table, block)
+        before = mapping_cost(rows, table, block)
         for v in movers:
             held[block[v]] -= loads[v]
             held[wish[v][1]] += loads[v]
             block[v] = wish[v][1]
-        cost += _cost(rows, table, block) - before
+        cost += mapping_cost(rows, table, block) - before
         active, rests = {u for v in movers for u, _ in rows[v]} | {*wish}, rests | {*movers}
         fruitless = 0 if least - cost > -least // _LITTLE else fruitless + 1
         if cost < least:
@@ -106,7 +104,8 @@ def refine(
     return best
 
 
-def _cost(rows: Rows, table: list[list[int]], block: list[int]) -> int:
+def mapping_cost(rows: Rows, table: list[list[int]], block: list[int]) -> int:
+    """Return the sum over edges of weight x distance."""
     return sum(w * table[block[v]][block[u]] for v, row in enumerate(rows) for u, w in row) // 2
 
 

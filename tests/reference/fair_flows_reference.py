@@ -1,7 +1,5 @@
 """Flows that share links fairly, from the definition of max-min fairness."""
 
-from __future__ import annotations
-
 import math
 
 from hopbytes._arrays import Float64, Int64

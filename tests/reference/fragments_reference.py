@@ -1,7 +1,5 @@
 """Reference implementation of trees, chains and natural cuts (``core/partition/coarsening``)."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from hopbytes._arrays import Int32, Int64

@@ -3,8 +3,6 @@
 Also of ``weights_uneven``. Numbers of threads are not used.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

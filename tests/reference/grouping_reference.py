@@ -1,7 +1,5 @@
 """Reference implementation of ``core/grouping/group.hpp``: the grouping of TreeMatch by its definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache

@@ -4,8 +4,6 @@ Groups are given as a dictionary of weights, and places as a table of distances.
 whenever they are needed. Every place holds at most one group, which must not exceed its capacity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 Weights = list[dict[int, int]]

@@ -1,7 +1,5 @@
 """Reference implementation of ``routing/stored_routes.hpp`` and of PTRAM's order (``routing/ptram.hpp``)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hopbytes.kernels.records import Csr

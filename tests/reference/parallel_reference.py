@@ -1,10 +1,9 @@
 """Reference implementation of the parallel steps of ``core/partition``, in plain Python and one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from hopbytes._arrays import Int32, Int64
+from reference.device_reference import mapping_cost, mixed
 
 _WORD = 2**64 - 1
 _GAMMA = 0x9E3779B97F4A7C15
@@ -13,10 +12,7 @@ _Arcs = list[list[tuple[int, int]]]
 
 
 def _mixed(x: int) -> int:
-    x = (x + _GAMMA) & _WORD
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _WORD
-    return x ^ (x >> 31)
+    return mixed((x + _GAMMA) & _WORD)
 
 
 class PlainRandom:
@@ -231,10 +227,10 @@ def move_synchronously(
             if gain >= 0:
                 agreed.append(v)
         moved = _fitting(agreed, {v: wish[v][1] for v in agreed}, pe, size, load, caps)
-        before = _cost(arcs, table, pe)
+        before = mapping_cost(arcs, table, pe)
         for v in moved:
             pe[v] = wish[v][1]
-        cost += _cost(arcs, table, pe) - before
+        cost += mapping_cost(arcs, table, pe) - before
         near = {u for v in moved for u, _ in arcs[v]}
         active, rests = sorted({*near, *wish}), set(moved)
         load = [sum(size[v] for v in range(len(pe)) if pe[v] == b) for b in range(len(caps))]
@@ -242,10 +238,6 @@ def move_synchronously(
         if cost < least:
             least, best = cost, list(pe)
     return best
-
-
-def _cost(arcs: _Arcs, table: list[list[int]], pe: list[int]) -> int:
-    return sum(w * table[pe[v]][pe[u]] for v, row in enumerate(arcs) for u, w in row) // 2
 
 
 def _fitting(

@@ -4,8 +4,6 @@ They follow the definitions rather than the compiled arithmetic: coordinates are
 digit strings, dragonfly ports are tables.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

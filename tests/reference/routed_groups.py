@@ -4,8 +4,6 @@ Routes are a callable that returns the links from one place to another. Loads ar
 exchange that is tried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Reference implementations of the kernels on routes and link loads."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reference implementations of searches by exchanges and greedy constructions (one task per slot)."""
 
-from __future__ import annotations
-
 import heapq
 from typing import Any
 

@@ -1,13 +1,12 @@
 """Reference implementation of ``core/streaming``."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator
 
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
 from hopbytes.kernels.records import Counter
+from reference.device_reference import mixed
 
 _WORD = 2**64 - 1
 _GAMMA = 0x9E3779B97F4A7C15
@@ -27,10 +26,7 @@ def _vertices(block: _BlockArrays, begin: int = 0) -> Iterator[tuple[int, list[t
 
 
 def _mixed_word(x: int) -> int:
-    x &= _WORD
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & _WORD
-    return x ^ (x >> 31)
+    return mixed(x & _WORD)
 
 
 def stream_check(block: _BlockArrays, n: int, sums: UInt64) -> int:

@@ -1,7 +1,5 @@
 """Ranks that wait for each other's messages: when each passes its steps, as an obvious event loop."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

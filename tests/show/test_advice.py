@@ -65,13 +65,6 @@ def test_the_recommended_command_gives_the_predicted_mapping():
     assert preset.best == preset.seconds[0]
 
 
-def test_a_small_gain_is_not_worth_it():
-    """One large pair inside a node sets the time; nothing else matters."""
-    graph = hb.CommGraph.from_edges([0, 2], [1, 5], [10**9, 10**4], n=16)
-    found = advised(graph, presets=("eco",))
-    assert found.verdict.keep
-
-
 def test_a_simpler_candidate_that_is_nearly_as_good_is_recommended(monkeypatch):
     """The round robin order takes 1 % longer than what the preset finds, half of the usual time."""
     cyclic = launcher_placement(hb.allocate(SLOW), 16, "cyclic").pe.tolist()
@@ -144,11 +137,8 @@ def test_what_is_to_be_typed_names_the_machine_that_was_given(hopbytes, tmp_path
     assert "hopbytes map a.pattern --on 'node:4  core:4' " in done.stdout
 
 
-def test_columns_of_the_table_stand_below_each_other():
-    text = advice_text(advised(pairs((0, 5)), presets=("fast", "eco")), "app.pattern", SLOW)
-    lines = text.splitlines()
-    head = next(place for place, line in enumerate(lines) if line.endswith("limited by"))
-    rows = lines[head + 1 : lines.index("", head)]
-    assert len({len(row.split("  ")[0].strip()) for row in rows}) > 1  # names of several lengths
-    starts = {len(row) - len(row.rsplit("  ", 1)[1]) for row in (lines[head], *rows)}
-    assert starts == {lines[head].index("limited by")}
+def test_a_small_gain_is_not_worth_it():
+    """One large pair inside a node sets the time; nothing else matters."""
+    graph = hb.CommGraph.from_edges([0, 2], [1, 5], [10**9, 10**4], n=16)
+    found = advised(graph, presets=("eco",))
+    assert found.verdict.keep

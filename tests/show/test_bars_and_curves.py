@@ -1,7 +1,5 @@
 """J over time and performance profiles: numbers, and the picture of a history."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,7 +5,6 @@ import pytest
 import hopbytes as hb
 from helpers.paths import HWLOC_SAMPLES
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.node.node_tree import Gpu
 from hopbytes.show.boxes import boxes_of, drawing, folded
 from hopbytes.show.describe import machine_facts, machine_text
 from hopbytes.show.machine_picture import layout
@@ -119,21 +118,3 @@ def test_unlike_units_are_not_folded_together():
     (boxed,) = boxes_of(hb.allocate("node:8 core:[64,64,64,64,64,64,64,100]"))
     titles = [node.title for node in folded(boxed.box).inside]
     assert titles == ["7 x node 0 … 6", "node 7"]
-
-
-def test_small_machines_are_not_folded():
-    (boxed,) = boxes_of(hb.allocate("node:6 package:2 core:6"))
-    assert folded(boxed.box) is boxed.box
-
-
-@pytest.mark.parametrize("count", range(1, 12))
-def test_gpus_stand_in_as_few_rows_as_they_fit_into_and_as_even_ones(count):
-    (boxed,) = boxes_of(hb.allocate("core:24"))
-    placed = layout(boxed.box, [Gpu(number, f"cuda{number}") for number in range(count)])
-    chips = [one for one in placed if not one.kind]
-    rows = [[one for one in chips if one.top == top] for top in sorted({one.top for one in chips})]
-    assert len(rows) <= -(-count // 2)  # there is room for two or three beside each other
-    lengths = [len(row) for row in rows]
-    assert set(lengths[:-1]) <= {lengths[0]}
-    assert lengths[0] - lengths[-1] < len(rows)
-    assert len({one.width for one in chips}) == 1

@@ -1,11 +1,8 @@
 """Marks as SVG, PNG and PDF: well-formed, the same bytes each time, words of untrusted names as words."""
 
-from __future__ import annotations
-
 import builtins
 import struct
 import zlib
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,21 +12,12 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.show.back_ends import check_picture, fragment, picture_bytes, png_of, svg, write_panel
 from hopbytes.show.marks import (
-    SCALE,
-    SERIES,
-    TINTS,
     Line,
     Panel,
     Raster,
     Rectangle,
     Words,
-    below,
-    beside,
     cut,
-    framed,
-    paragraph,
-    rgb,
-    scale_colours,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -136,40 +124,6 @@ def test_without_matplotlib_only_svg_is_written(monkeypatch):
     assert picture_bytes(Panel(1, 1, ()), "tree.svg").startswith(b"<?xml")
 
 
-def test_panels_are_arranged_without_overlaps():
-    first, second = Panel(30, 10, (Rectangle(0, 0, 30, 10),)), Panel(20, 40, (Rectangle(0, 0, 20, 40),))
-    assert [mark.left for mark in beside([first, second], 5).marks] == [0, 35]
-    assert [mark.top for mark in below([first, second], 5).marks] == [0, 15]
-    assert (beside([first, second], 5).width, below([first, second], 5).height) == (55, 55)
-    assert (beside([]).width, below([]).height) == (0, 0)
-    frame = framed(first, "a title that is wider than the panel")
-    assert frame.width > 200
-    assert frame.marks[1].top > frame.marks[0].base
-    assert paragraph(["one", "three"]).width == pytest.approx(5 * 0.61 * 11)
-
-
 @pytest.mark.parametrize("width", range(1, 120, 7))
 def test_cut_names_fit(width):
     assert len(cut("compute-node-0017.cluster", width, 9)) * 0.61 * 9 <= width
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance by WCAG 2."""
-    parts = [part / 255 for part in rgb(colour)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def test_scale_darkens_evenly_so_that_order_needs_no_hue():
-    found = [luminance(colour) for colour in scale_colours()]
-    assert len(found) == 256
-    assert all(a > b for a, b in zip(found[1:], found[4:], strict=False))
-    assert all(a >= b for a, b in pairwise(found))
-    assert len({*SCALE}) == len(SCALE)
-
-
-def test_words_on_tints_and_neighbouring_bars_can_be_told_apart():
-    ink = luminance("#24292f")
-    assert all((luminance(tint) + 0.05) / (ink + 0.05) >= 7 for tint in TINTS)
-    first, second = (luminance(colour) for colour in SERIES[:2])
-    assert (first + 0.05) / (second + 0.05) > 2

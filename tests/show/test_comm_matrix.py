@@ -1,7 +1,5 @@
 """The communication matrix in machine order, against entry by entry sums."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,16 +68,6 @@ def test_without_a_mapping_tasks_keep_their_order():
 def test_messages_are_counted_where_asked():
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [50, 60], messages=[2, 3], n=2)
     assert comm_matrix(graph, weight="messages").cells.tolist() == [[0, 2], [3, 0]]
-
-
-def test_all_16384_tasks_keep_their_traffic_and_end_at_nodes():
-    graph = hb.read("stencil:128x128:bytes=1000")
-    where = hb.allocate("node:256@10 core:64@1")
-    found = comm_matrix(graph, hb.Mapping(np.arange(16384), where))
-    assert (found.rows, found.tasks_per_cell) == (512, 32)
-    assert int(found.cells.sum()) == graph.total_volume
-    assert len(found.borders) == 257
-    assert set((found.borders % found.tasks_per_cell).tolist()) == {0}
 
 
 def test_rows_end_at_nodes_of_48_tasks():

@@ -1,7 +1,5 @@
 """Networks as graphs, against the links of the machine, and as pictures with named hosts and loads."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import numpy as np
@@ -66,11 +64,6 @@ def test_layers_count_links_from_the_hosts():
     assert set(network_figure(hb.allocate("dragonfly:4x4x2")).layers.tolist()) == {0, 1}
 
 
-def test_names_are_hosts_and_switches():
-    figure = network_figure(hb.allocate("fattree:2x2", hosts="a,b,c,d"))
-    assert figure.names[:6] == ("a", "b", "c", "d", "leaf0", "leaf1")
-
-
 def test_machines_without_links_are_refused():
     with pytest.raises(hb.UnsupportedError, match="the machine has no links"):
         network_figure(hb.allocate("node:2 core:2"))
@@ -103,22 +96,9 @@ SPECS = {
 }  # fmt: skip
 
 
-def inside(panel: Panel) -> None:
-    """Check that the picture is well-formed and that rectangles and lines lie in it."""
-    ElementTree.fromstring(svg(panel))
-    for mark in panel.marks:
-        corners = []
-        if isinstance(mark, Rectangle):
-            corners = [(mark.left, mark.top), (mark.left + mark.width, mark.top + mark.height)]
-        elif isinstance(mark, Line):
-            corners = list(mark.points)
-        for x, y in corners:
-            assert -1 <= x <= panel.width + 1, mark
-            assert -1 <= y <= panel.height + 1, mark
-
-
 def said(panel: Panel) -> str:
-    """Return all words and tool tips of a picture."""
+    """Return all words and tool tips of a picture, which must be well-formed."""
+    ElementTree.fromstring(svg(panel))
     words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
     return "\n".join([*words, *(mark.tip for mark in panel.marks if isinstance(mark, (Line, Rectangle)))])
 
@@ -128,7 +108,6 @@ def test_every_node_and_cable_is_drawn(spec):
     count = int(hb.allocate(spec).machine.node_of_core()[-1]) + 1
     where = hb.allocate(spec, hosts=f"h[1-{count}]")
     panel = network_panel(where)
-    inside(panel)
     words = said(panel)
     assert all(f"h{number}" in words for number in range(1, count + 1))
     assert any(isinstance(mark, Line) and mark.colour == UNLOADED for mark in panel.marks)
@@ -141,7 +120,6 @@ def test_loads_have_colours_and_the_busiest_link_a_name(spec):
     mapping = hb.Mapping(np.random.default_rng(2).permutation(where.k)[: graph.n], where)
     loads = link_loads(graph, mapping)
     panel = network_panel(where, loads=loads, mapping=mapping)
-    inside(panel)
     busiest = loads.names[int(loads.most_loaded(1)[0])]
     assert f"busiest here: {busiest}, " in said(panel)
     assert "ranks " in said(panel)
@@ -188,20 +166,10 @@ def test_networks_that_are_too_large_are_refused():
 
 
 @pytest.mark.shared
-def test_a_real_fabric_is_drawn_by_host_names():
-    folder = sample("avakas")
-    panel, _ = allocation_picture(hb.allocate(f"ib:{folder}"))
-    inside(panel)
-    words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
-    assert {"node001", "node264", "visu01", "L101", "S209A"} <= set(words)
-
-
-@pytest.mark.shared
 def test_many_leaf_switches_are_told_apart():
     """A09-P1-IBLEAF-01-02 without what all switches share; hosts from the first to the last."""
     folder = sample("ndr_dgx_40sw")
     panel = network_panel(hb.allocate(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
-    inside(panel)
     tips = {mark.tip for mark in panel.marks if isinstance(mark, Rectangle)}
     leaves = [tip for tip in tips if tip.startswith("switch ") and "LEAF" in tip]
     said = [mark.text for mark in panel.marks if isinstance(mark, Words)]

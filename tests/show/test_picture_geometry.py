@@ -2,10 +2,6 @@
 hopbytes.show.machine_picture, hopbytes.show.network_layouts and hopbytes.show.pictures:
 nothing lies outside, no text on another one, boxes are apart or in each other, cables lead to their ends."""
 
-from __future__ import annotations
-
-import re
-
 import numpy as np
 import pytest
 
@@ -25,7 +21,7 @@ from hopbytes.show.marks import (
     paragraph,
     width_of,
 )
-from hopbytes.show.matrix import matrix_panel, scale_panel
+from hopbytes.show.matrix import matrix_panel
 from hopbytes.show.network_layouts import network_panel
 from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture, pattern_picture
 
@@ -99,37 +95,6 @@ def test_nothing_lies_outside_or_on_another_text_or_across_a_border(spec):
         check(panel)
 
 
-def named(tip):
-    """Return the names that cables have for the switch, router or host of a box."""
-    kind, *nodes = tip.split("; ")
-    if kind.startswith("router "):
-        names = [node.partition(":")[0] for node in nodes]
-        place = "r" + kind.removeprefix("router ").replace(",", ".")
-        return {place, names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"}
-    return {kind.partition(":")[0].removeprefix("switch ")}
-
-
-@pytest.mark.parametrize("spec", NETWORKS)
-def test_cables_lead_from_box_to_box(spec):
-    """A line ends at boxes of what its tip names, at least at one of them; every switch has lines."""
-    panel = network_panel(mapped(spec)[1].where)
-    boxes = [
-        (named(mark.tip), area(mark)) for mark in panel.marks if isinstance(mark, Rectangle) and mark.tip
-    ]
-    lonely = [names for names, _ in boxes if not str(names).startswith("{'node")]
-    for cable in (mark for mark in panel.marks if isinstance(mark, Line) and " – " in mark.tip):
-        ends = set(re.sub(r"(, \d+ links)?(:.*)?$", "", cable.tip).split(" – "))
-        met = []
-        for names, (left, top, right, foot) in boxes:
-            for x, y in (cable.points[0], cable.points[-1]):
-                if left - 0.1 <= x <= right + 0.1 and top - 0.1 <= y <= foot + 0.1:
-                    met.append(names)
-        assert met, cable
-        assert all(names & ends for names in met), (met, cable)
-        lonely = [names for names in lonely if not names & ends]
-    assert not lonely
-
-
 def test_bars_are_as_long_as_their_values():
     values = {"a": [400, 100, 0], "longer": [50, 800, 50]}
     panel = bar_panel(list(values.items()), ["x", "y", "z"], "title", words=str)
@@ -160,45 +125,6 @@ def test_loads_are_counted_upwards_from_left_to_right():
     assert middle - beside_first == pytest.approx((last - first) / 2)
     texts = [mark.text for mark in panel.marks if isinstance(mark, Words)]
     assert {"x (3 links idle)", "y (1,234 links idle)", "0 B", "1 kB", "2 kB", "8"} <= set(texts)
-
-
-@pytest.mark.parametrize("n", [7, 48, 200])
-def test_names_stand_beside_their_rows_and_cells_where_their_ranks_are(n):
-    graph = hb.CommGraph.from_edges(range(n), [*range(1, n), 0], range(1, n + 1), n=n)
-    plain = matrix_panel(traffic.comm_matrix(graph))
-    frame = area(next(mark for mark in plain.marks if isinstance(mark, Rectangle)))
-    row = (frame[3] - frame[1]) / n
-    numbers = [mark for mark in plain.marks if isinstance(mark, Words) and mark.text.isdecimal()]
-    assert 2 * 3 <= len(numbers) <= 2 * 7
-    for mark in numbers:
-        at = (int(mark.text) + 0.5) * row
-        if mark.anchor == "end":
-            assert abs(mark.base - 3 - frame[1] - at) < 1
-        elif mark.text != "0":
-            assert abs(mark.left - frame[0] - at) < 1
-    cells = [mark for mark in plain.marks if isinstance(mark, Rectangle) and mark.tip]
-    assert len(cells) == (n if n <= 64 else 0)
-    for cell in cells:
-        source, target = (int(word) for word in cell.tip.partition(":")[0].split() if word.isdecimal())
-        assert (cell.left, cell.top) == pytest.approx((frame[0] + target * row, frame[1] + source * row))
-        assert (cell.width, cell.height) == pytest.approx((row, row))
-    where = hb.allocate(f"node:{-(-n // 4)}@10 core:4@1")
-    grouped = matrix_panel(traffic.comm_matrix(graph, hb.Mapping(np.arange(n), where)), "title")
-    top = area(next(mark for mark in grouped.marks if isinstance(mark, Rectangle)))[1]
-    nodes = [mark for mark in grouped.marks if isinstance(mark, Words) and mark.text.startswith("node ")]
-    assert nodes
-    for mark in nodes:
-        node = int(mark.text.split()[1])
-        assert abs(mark.base - 3 - top - (4 * node + min(4 * node + 4, n)) / 2 * row) < 1
-
-
-def test_scales_name_powers_of_ten_where_they_are():
-    matrix = traffic.comm_matrix(hb.CommGraph.from_edges([0, 1], [1, 0], [50, 5 * 10**6]))
-    marks = [mark for mark in scale_panel((50, 5 * 10**6), matrix).marks if isinstance(mark, Words)][1:]
-    assert [mark.text for mark in marks] == ["50 B", "5 MB", "10 kB", "100 kB"]
-    width = marks[1].left - marks[0].left
-    for mark, value in zip(marks, (50, 5 * 10**6, 10**4, 10**5), strict=True):
-        assert mark.left - marks[0].left == pytest.approx(width * np.log(value / 50) / np.log(10**5))
 
 
 def test_panels_are_put_together_without_touching():

@@ -1,7 +1,5 @@
 """Figures of hb.plot: axes in, axes out, the numbers of the figures, and no display."""
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np
@@ -99,18 +97,6 @@ def test_machines_and_networks_are_drawn_on_axes(axes, graph, two):
     new = hb.plot.network(two["random"].where, graph, two["random"])
     assert any(text.get_text().startswith("busiest here") for text in new.texts)
     assert hb.plot.machine(hb.allocate("node:2 core:2")).texts
-
-
-@pytest.mark.parametrize("sizes", [((4, 40), (2, 40)), ((40, 4), (40, 2))])
-def test_pictures_fit_their_axes(sizes, two):
-    """Half the room in one direction makes letters half as large."""
-    from matplotlib.figure import Figure
-
-    letters = []
-    for size in sizes:
-        axes = hb.plot.machine(two["random"], Figure(figsize=size).subplots())
-        letters.append(axes.texts[0].get_fontsize())
-    assert letters[0] == pytest.approx(2 * letters[1])
 
 
 def test_paper_style_lasts_for_its_block(tmp_path):

@@ -1,7 +1,5 @@
 """Bytes per level, hops, link loads and heavy pairs, against known answers and other definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -42,29 +40,12 @@ def test_levels_are_those_of_the_evaluation(seed):
     assert found.messages[0, :-1].tolist() == [level.messages for level in levels]
 
 
-@pytest.mark.parametrize("spec", MACHINES)
-def test_no_traffic_is_lost_among_levels(spec):
-    graph = recording()
-    mapping = scattered(graph, spec)
-    found = level_bytes(graph, {"mine": mapping, "theirs": launcher_mapping(graph, mapping)})
-    to_itself = int(graph.arc_volumes()[graph.sources() == graph.targets].sum())
-    assert found.volumes.sum(axis=1).tolist() == [graph.total_volume - to_itself] * 2
-
-
 def test_tasks_on_one_pe_have_a_bar_of_their_own():
     graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 7, 9], n=4)
     found = level_bytes(graph, {"mine": hb.Mapping([0, 0, 1, 2], hb.allocate("node:2 core:2"))})
     assert dict(zip(found.labels, found.volumes[0].tolist(), strict=True)) == {
         "between nodes": 9, "between cores": 7, "inside one PE": 5,
     }  # fmt: skip
-
-
-def test_the_launcher_mapping_is_the_one_evaluate_compares_with():
-    graph = recording()
-    mapping = scattered(graph, MACHINES[0])
-    for order in ("fill", "cyclic"):
-        own = hb.evaluate(graph, launcher_mapping(graph, mapping, order))
-        assert own.comm_cost == hb.evaluate(graph, mapping, launcher=order).in_order.comm_cost
 
 
 @pytest.mark.parametrize("spec", MACHINES[1:])
@@ -172,3 +153,20 @@ def test_pairs_without_traffic_are_left_out():
 )
 def test_names_lose_what_all_of_them_share(names, short):
     assert without_shared_end(without_shared_start(names)) == short
+
+
+@pytest.mark.parametrize("spec", MACHINES)
+def test_no_traffic_is_lost_among_levels(spec):
+    graph = recording()
+    mapping = scattered(graph, spec)
+    found = level_bytes(graph, {"mine": mapping, "theirs": launcher_mapping(graph, mapping)})
+    to_itself = int(graph.arc_volumes()[graph.sources() == graph.targets].sum())
+    assert found.volumes.sum(axis=1).tolist() == [graph.total_volume - to_itself] * 2
+
+
+def test_the_launcher_mapping_is_the_one_evaluate_compares_with():
+    graph = recording()
+    mapping = scattered(graph, MACHINES[0])
+    for order in ("fill", "cyclic"):
+        own = hb.evaluate(graph, launcher_mapping(graph, mapping, order))
+        assert own.comm_cost == hb.evaluate(graph, mapping, launcher=order).in_order.comm_cost

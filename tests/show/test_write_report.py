@@ -37,22 +37,6 @@ def test_the_verdict_comes_first_and_says_bytes():
     assert list(page.launches)[:2] == ["Open MPI", "Slurm"]
 
 
-def test_tables_hold_the_numbers_of_the_evaluation():
-    graph, mapping = mixed("stencil:8x8", "torus:4x4@10 / core:4@1")
-    evaluation = hb.evaluate(graph, mapping, random_seeds=0)
-    page = page_of(graph, {"mine": mapping}, "fill", Origin())
-    costs = next(row for row in page.all_metrics.rows if row[0] == "communication cost J")
-    assert costs[1:] == (f"{evaluation.in_order.comm_cost:,}", f"{evaluation.comm_cost:,}")
-    tables = {chart.name: chart.table for chart in page.charts}
-    assert set(tables) == {"levels", "hops", "loads", "links"}
-    shares = [float(row[1].partition("(")[2].removesuffix(" %)")) for row in tables["levels"].rows]
-    assert sum(shares) == pytest.approx(100, abs=0.2)
-    assert [row[0] for row in tables["links"].rows] == [link.name for link in evaluation.hottest]
-    links = len(mapping.where.machine.network().capacity)
-    counted = sum(int(row[2].replace(",", "")) for row in tables["loads"].rows)
-    assert counted == links
-
-
 @pytest.mark.parametrize("on", ["torus:5x8", "node:10@10 core:4@1"])
 def test_tables_beside_charts_have_all_of_the_traffic(on):
     """Volumes are below 1000, so that no amount is rounded."""
@@ -251,3 +235,19 @@ def test_commands_of_a_report_become_commands_that_map():
     assert as_map(typed) == ["map", "a.csv", "--on", "node:2", "-o", "mapping.json"]
     assert as_map(["report", "a", "-or.html", "--pack"]) == ["map", "a", "--pack", "-o", "mapping.json"]
     assert names_of(["a/x.json", "b/x.json"]) == ["a/x.json", "b/x.json"]
+
+
+def test_tables_hold_the_numbers_of_the_evaluation():
+    graph, mapping = mixed("stencil:8x8", "torus:4x4@10 / core:4@1")
+    evaluation = hb.evaluate(graph, mapping, random_seeds=0)
+    page = page_of(graph, {"mine": mapping}, "fill", Origin())
+    costs = next(row for row in page.all_metrics.rows if row[0] == "communication cost J")
+    assert costs[1:] == (f"{evaluation.in_order.comm_cost:,}", f"{evaluation.comm_cost:,}")
+    tables = {chart.name: chart.table for chart in page.charts}
+    assert set(tables) == {"levels", "hops", "loads", "links"}
+    shares = [float(row[1].partition("(")[2].removesuffix(" %)")) for row in tables["levels"].rows]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    assert [row[0] for row in tables["links"].rows] == [link.name for link in evaluation.hottest]
+    links = len(mapping.where.machine.network().capacity)
+    counted = sum(int(row[2].replace(",", "")) for row in tables["loads"].rows)
+    assert counted == links

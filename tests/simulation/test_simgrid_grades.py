@@ -1,7 +1,5 @@
 """Flows and replays by SimGrid beside times worked out by hand, and programs that fail in its place."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -9,7 +7,6 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import hopbytes as hb
@@ -18,6 +15,15 @@ from hopbytes.errors import FormatError, HopbytesError, MissingPackageError, Uns
 from hopbytes.simulation import bound, simgrid
 from hopbytes.simulation.simgrid import actions, actions_in_order
 from hopbytes.simulation.simulate import GRADES, trace_of
+
+CLUSTER = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="n" radical="0-{last}" suffix="" speed="1Gf" bw="125MBps" lat="0us"
+           topology="{kind}" topo_parameters="{shape}" sharing_policy="SPLITDUPLEX"/>
+</platform>
+"""
+
 
 needs_simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None, reason="needs SimGrid's smpirun (Debian: libsimgrid-dev)"
@@ -70,28 +76,6 @@ def test_a_flow_gets_what_others_leave(grade):
     chained = hb.CommGraph.from_edges([0, 1, 0], [2, 2, 3], [10**7, 3 * 10**7, 3 * 10**7])
     # 0 -> 2 ends after 20 ms; then the others, with 20 MB left each, run at the full rate.
     assert times(chained, "node:4@10:bw=1e9:lat=0 core:1", grade) == pytest.approx(40e-3, rel=1e-3)
-
-
-@needs_simgrid
-@pytest.mark.parametrize(
-    "spec",
-    ["node:8@10:bw=1e9:lat=1e-6 core:4@1:bw=1e10:lat=1e-7", "torus:2x4:lat=1e-7:bw=1000000000 / core:4",
-     "dragonfly:3x2x2:lat=1e-7:bw=1000000000 / core:4", "island:2 node:4 core:4"],
-)  # fmt: skip
-@pytest.mark.parametrize("mapper", ["identity", "random"])
-def test_flows_agree_with_the_replay(spec, mapper):
-    """Within 3 %; neither is below the lower bounds."""
-    graph, where = hb.read("stencil:4x4x2:points=27"), hb.allocate(spec)
-    mapping = hb.map_tasks(graph, where, mapper)
-    grades = (grade for grade in GRADES if grade != "waiting")  # which needs a trace
-    least, flows, replay = (hb.simulate(graph, mapping, grade=grade).seconds for grade in grades)
-    assert flows == pytest.approx(replay, rel=0.03)
-    assert min(flows, replay) > 0.9999 * least
-
-
-def test_the_default_is_flows():
-    graph = arcs((0, 2), n=8)
-    assert hb.simulate(graph, hb.Mapping(range(8), hb.allocate(SLOW))).grade == "flows"
 
 
 @needs_simgrid
@@ -177,20 +161,6 @@ def test_a_platform_has_the_routes_of_all_pairs_or_of_those_that_exchange_messag
     assert 'latency="1e-06s"' in text  # hdr100: 1 us a message besides its hops
 
 
-def test_a_path_among_several_is_one_of_the_shortest():
-    tail, head = np.array([0, 0, 1, 2, 3, 0]), np.array([1, 2, 3, 3, 0, 4])
-    for shift in range(6):
-        path = simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)
-        assert path in ([0, 2], [1, 3])
-    assert {tuple(simgrid._one_path(np.arange(6), tail, head, 0, 3, shift)) for shift in range(6)} == {
-        (0, 2),
-        (1, 3),
-    }
-    assert simgrid._one_path(np.arange(6), tail, head, 0, 0, 1) == simgrid._one_path(
-        np.arange(1), tail, head, 0, 3, 0
-    ) == []
-
-
 def stand_in(folder, monkeypatch, body):
     """Put a program called smpirun before all others in PATH."""
     program = folder / "smpirun"
@@ -245,16 +215,6 @@ def test_without_simgrid(monkeypatch):
         hb.simulate(graph, mapping, grade="replay")
 
 
-def test_long_simulations_are_announced(tmp_path, monkeypatch):
-    stand_in(tmp_path, monkeypatch, "echo '1.5|Simulated time: 1.5 seconds.'")
-    where = hb.allocate("torus:64")
-    graph, told = hb.read("alltoall:tasks=64"), []
-    found = hb.simulate(graph, hb.Mapping(range(64), where), grade="replay", announce=told.append)
-    assert found.seconds == 1.5
-    assert "4032 messages" in told[0]
-    assert not any("several paths" in notice for notice in found.notices)
-
-
 def test_the_eager_limit_is_told_to_simgrid(tmp_path, monkeypatch):
     """Messages of up to that many bytes go at once; SimGrid's thresholds are the first size that does not."""
     stand_in(tmp_path, monkeypatch, f"echo $@ > {tmp_path}/told; echo '1.5|Simulated time: 1.5 seconds.'")
@@ -262,34 +222,6 @@ def test_the_eager_limit_is_told_to_simgrid(tmp_path, monkeypatch):
     hb.simulate(graph, hb.Mapping(range(2), hb.allocate(TWO)), grade="replay", eager=1000)
     told = (tmp_path / "told").read_text().split()
     assert {"--cfg=smpi/send-is-detached-thresh:1001", "--cfg=smpi/async-small-thresh:1001"} <= set(told)
-
-
-CLUSTER = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="n" radical="0-{last}" suffix="" speed="1Gf" bw="125MBps" lat="0us"
-           topology="{kind}" topo_parameters="{shape}" sharing_policy="SPLITDUPLEX"/>
-</platform>
-"""
-
-
-@needs_simgrid
-@pytest.mark.parametrize(
-    ("kind", "shape", "last"),
-    [("TORUS", "4,2,2", 15), ("FAT_TREE", "2;4,4;1,2;1,2", 15)],
-    ids=["torus", "fat tree"],
-)
-def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last):
-    """SimGrid's own routing of its own kind of cluster, and our routes of the machine read from its file."""
-    path = tmp_path / "cluster.xml"
-    path.write_text(CLUSTER.format(kind=kind, shape=shape, last=last))
-    graph = hb.read("stencil:4x4:bytes=10000000")
-    mapping = hb.map_tasks(graph, hb.allocate(f"simgrid:{path}"), "random", seed=2)
-    ours = hb.simulate(graph, mapping, grade="flows").seconds
-    hosts = [f"n{number}" for number in mapping.pe.tolist()]
-    trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
-    theirs = simgrid.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
-    assert ours == pytest.approx(theirs, rel=1e-3)
 
 
 TWO = "node:2@10:bw=1e9:lat=0 core:1"
@@ -405,3 +337,44 @@ def spread_sizes(n):
     """Return an all-to-all with a size of its own for every pair."""
     pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
     return hb.CommGraph.from_edges(*zip(*pairs, strict=True), range(1, len(pairs) + 1))
+
+
+def test_the_default_is_flows():
+    graph = arcs((0, 2), n=8)
+    assert hb.simulate(graph, hb.Mapping(range(8), hb.allocate(SLOW))).grade == "flows"
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    "spec",
+    ["node:8@10:bw=1e9:lat=1e-6 core:4@1:bw=1e10:lat=1e-7", "torus:2x4:lat=1e-7:bw=1000000000 / core:4",
+     "dragonfly:3x2x2:lat=1e-7:bw=1000000000 / core:4", "island:2 node:4 core:4"],
+)  # fmt: skip
+@pytest.mark.parametrize("mapper", ["identity", "random"])
+def test_flows_agree_with_the_replay(spec, mapper):
+    """Within 3 %; neither is below the lower bounds."""
+    graph, where = hb.read("stencil:4x4x2:points=27"), hb.allocate(spec)
+    mapping = hb.map_tasks(graph, where, mapper)
+    grades = (grade for grade in GRADES if grade != "waiting")  # which needs a trace
+    least, flows, replay = (hb.simulate(graph, mapping, grade=grade).seconds for grade in grades)
+    assert flows == pytest.approx(replay, rel=0.03)
+    assert min(flows, replay) > 0.9999 * least
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("kind", "shape", "last"),
+    [("TORUS", "4,2,2", 15), ("FAT_TREE", "2;4,4;1,2;1,2", 15)],
+    ids=["torus", "fat tree"],
+)
+def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last):
+    """SimGrid's own routing of its own kind of cluster, and our routes of the machine read from its file."""
+    path = tmp_path / "cluster.xml"
+    path.write_text(CLUSTER.format(kind=kind, shape=shape, last=last))
+    graph = hb.read("stencil:4x4:bytes=10000000")
+    mapping = hb.map_tasks(graph, hb.allocate(f"simgrid:{path}"), "random", seed=2)
+    ours = hb.simulate(graph, mapping, grade="flows").seconds
+    hosts = [f"n{number}" for number in mapping.pe.tolist()]
+    trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
+    theirs = simgrid.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
+    assert ours == pytest.approx(theirs, rel=1e-3)

@@ -1,7 +1,5 @@
 """Grade waiting: traces with times worked out by hand, beside SimGrid, and what their faults look like."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -55,16 +55,6 @@ def test_fixing_the_best_placement_changes_nothing_and_a_quarter_of_it_little():
     assert partly.info["comm_cost"] <= 1.05 * free.info["comm_cost"]
 
 
-def test_fixed_corners_pull_their_surroundings():
-    """One corner task on each node: the nodes' regions grow around them, so little is lost."""
-    graph, width = grid(32), 32
-    corners = {0: 12, width - 1: 8, width * (width - 1): 4, width * width - 1: 0}
-    free = hb.map_tasks(graph, TREE, "eco").info["comm_cost"]
-    held = hb.map_tasks(graph, TREE, "eco", constraints=hb.Constraints(fixed=corners))
-    assert held.info["comm_cost"] <= 1.06 * free
-    assert [held.pe[task] for task in corners] == list(corners.values())
-
-
 def test_a_pe_forbidden_to_all_is_left_out():
     graph = grid(20)
     mapping = hb.map_tasks(
@@ -225,3 +215,13 @@ def test_the_sum_of_prices_may_be_as_large_as_its_limit():
 def test_constraints_say_what_they_hold():
     assert hb.Constraints(fixed={1: 4}).checked(3, TREE)
     assert not hb.Constraints().checked(3, TREE)
+
+
+def test_fixed_corners_pull_their_surroundings():
+    """One corner task on each node: the nodes' regions grow around them, so little is lost."""
+    graph, width = grid(32), 32
+    corners = {0: 12, width - 1: 8, width * (width - 1): 4, width * width - 1: 0}
+    free = hb.map_tasks(graph, TREE, "eco").info["comm_cost"]
+    held = hb.map_tasks(graph, TREE, "eco", constraints=hb.Constraints(fixed=corners))
+    assert held.info["comm_cost"] <= 1.06 * free
+    assert [held.pe[task] for task in corners] == list(corners.values())

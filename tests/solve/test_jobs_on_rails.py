@@ -221,6 +221,12 @@ def test_which_mapping_with_less_load_is_worth_its_cost(first, others, usual, nu
         assert f"carries {others[number][1] / first[1]:.2f} of" in why[0]
 
 
+def test_only_training_jobs_have_the_rule():
+    where = hb.allocate("rails:2x2")
+    assert RailRule.of(hb.read("alltoall:4"), where) is None
+    assert not RailRule.of(hb.read("ml:tp=1,pp=1,dp=4,layers=2"), where).whole
+
+
 def test_places_of_a_replica_are_numbered_as_the_text_says():
     where = hb.allocate("node:3 gpu:[3,2,3]")
     assert rails._in_turns(where.node_of_pe).tolist() == [0, 1, 2, 4, 3, 5, 6, 7]
@@ -242,12 +248,6 @@ def test_hosts_are_exchanged_whole():
     assert (moved % 2).tolist() == (pe % 2).tolist()
     assert len(set(moved.tolist())) == 8
     assert busiest_link(graph, where, moved) < busiest_link(graph, where, pe)
-
-
-def test_only_training_jobs_have_the_rule():
-    where = hb.allocate("rails:2x2")
-    assert RailRule.of(hb.read("alltoall:4"), where) is None
-    assert not RailRule.of(hb.read("ml:tp=1,pp=1,dp=4,layers=2"), where).whole
 
 
 @pytest.mark.parametrize(("grid", "machine", "hosts"), DIVISIBLE[:4])

@@ -23,21 +23,6 @@ def chain_of(n, loads=None):
     return hb.CommGraph.from_edges(np.arange(n - 1), np.arange(1, n), n=n, loads=loads)
 
 
-@pytest.mark.parametrize(("n", "k"), [(65, 64), (129, 128), (63, 64), (64, 64), (127, 128)])
-def test_around_one_task_per_pe(n, k):
-    """As a partition every PE holds floor(n/k) or ceil(n/k), so none is empty when n >= k."""
-    mapping = map_tasks(chain_of(n), cluster(k // 4), "random", partition=True, seed=3)
-    counts = mapping.tasks_per_pe()
-    assert counts.min() == n // k
-    assert counts.max() == -(-n // k)
-    assert mapping.info["balance"] == "met"
-
-
-def test_more_tasks_than_pes_as_processes_names_both_numbers():
-    with pytest.raises(InfeasibleError, match=mentions("65", "64")):
-        map_tasks(chain_of(65), cluster(), "identity", partition=False)
-
-
 def test_between_k_and_eight_k_nothing_is_guessed():
     with pytest.raises(InfeasibleError, match=mentions("511", "64")):
         map_tasks(chain_of(511), cluster(), "identity")
@@ -50,26 +35,6 @@ def test_oversubscription_gives_floor_or_ceil_even_with_loads():
     mapping = map_tasks(chain_of(150, loads), hb.allocate(cluster(), oversubscribe=True), "random")
     assert set(mapping.tasks_per_pe().tolist()) == {2, 3}
     assert mapping.info["problem"] == "processes"
-
-
-def test_fewer_tasks_than_pes_spread_over_nodes_or_pack():
-    spread = map_tasks(chain_of(8), hb.allocate(cluster(4), spread=True), "identity")
-    assert np.bincount(spread.pe // 4).tolist() == [2, 2, 2, 2]
-    packed = map_tasks(chain_of(8), hb.allocate(cluster(4), pack=True), "identity")
-    assert packed.pe.tolist() == list(range(8))
-    counted = map_tasks(chain_of(8), hb.allocate(cluster(4), tasks_per_node=3), "identity")
-    assert np.bincount(counted.pe // 4).tolist() == [3, 3, 2]
-
-
-def test_a_hub_of_a_quarter_of_the_load_gets_a_pe_to_itself():
-    loads = np.ones(301, np.int64)
-    loads[17] = 100
-    mapping = map_tasks(chain_of(301, loads), cluster(), "random", partition=True)
-    held = np.bincount(mapping.pe, weights=loads)
-    assert held[mapping.pe[17]] == 100
-    assert np.delete(held, mapping.pe[17]).max() <= 5  # ceil(300 / 63)
-    assert mapping.info["balance"] == "met"
-    assert "1 task is heavier" in mapping.info["notices"][0]
 
 
 def test_loads_that_cannot_be_balanced_are_said_to_be_relaxed():
@@ -125,22 +90,6 @@ def test_all_zero_loads_count_as_one_each():
     assert set(mapping.tasks_per_pe().tolist()) == {10}
 
 
-def test_tasks_without_load_do_not_pile_up():
-    """150 of 300 tasks weigh nothing: at most ceil(1.03 * 150 / 16) = 10 of them on a PE."""
-    loads = np.arange(300) % 2
-    order = np.argsort(loads, kind="stable")  # all idle tasks first: in order they would fill whole PEs
-    mapping = map_tasks(chain_of(300, loads[order]), cluster(4), "identity", partition=True)
-    assert np.bincount(mapping.pe[loads[order] == 0], minlength=16).max() <= 10
-    assert np.bincount(mapping.pe[loads[order] == 1], minlength=16).max() <= 10
-
-
-def test_loads_of_forty_bits_keep_the_bound():
-    loads = np.random.default_rng(5).integers(1, 2**40, 400)
-    info = map_tasks(chain_of(400, loads), cluster(8), "random", partition=True).info
-    assert info["balance"] == "met"
-    assert info["bound_asked"] == 103 * int(loads.sum()) // (100 * 32)
-
-
 @pytest.mark.parametrize("loads", [None, np.arange(1, 601)])
 @pytest.mark.parametrize("mapper", ["identity", "random"])
 def test_larger_pes_hold_more(mapper, loads):
@@ -185,20 +134,6 @@ def test_the_weight_decides_what_is_counted():
     costs = {weight: map_tasks(graph, two, "identity", weight=weight).info["comm_cost"]
              for weight in ("bytes", "messages", "unit")}
     assert costs == {"bytes": 14, "messages": 6, "unit": 2}
-
-
-def test_info_agrees_with_an_independent_evaluation():
-    loads = np.random.default_rng(2).integers(0, 9, 100)
-    graph = chain_of(100, loads)
-    mapping = map_tasks(graph, cluster(2), "random", seed=9)
-    measured = hb.evaluate(graph, mapping, baselines=False).mapping
-    assert mapping.info["comm_cost"] == measured.comm_cost
-    assert mapping.info["imbalance"] == measured.imbalance
-    assert mapping.info["bound_kept"] == measured.max_load
-    assert mapping.info["seed"] == 9
-    assert mapping.info["mapper"] == "random"
-    assert mapping.info["version"] == hb.__version__
-    assert set(mapping.info["seconds"]) == {"map", "verify"}
 
 
 class Lost(Mapper):
@@ -246,31 +181,6 @@ def test_refiners_run_after_the_mapper_in_order_and_are_repaired():
     assert set(careless.tasks_per_pe().tolist()) <= {9, 10}
 
 
-def test_refiners_are_told_the_relaxed_bound():
-    """They must not be asked to keep what the placement they start from does not keep."""
-    class Looks(Refiner):
-        def refine(self, graph, where, pe, bounds, effort):
-            seen.append(sorted(bounds.load.tolist()))
-            return pe
-
-    seen = []
-    two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
-    map_tasks(chain_of(4, [5, 5, 5, 2]), two, ["identity", Looks()], partition=True)
-    assert seen == [[9, 10]]
-
-
-def test_progress_and_an_interrupt_pass_through():
-    class Impatient(Mapper):
-        def map(self, graph, where, bounds, effort):
-            effort.progress("working", 1, 2)
-            raise KeyboardInterrupt
-
-    seen = []
-    with pytest.raises(KeyboardInterrupt):
-        map_tasks(chain_of(8), cluster(), Impatient(), progress=lambda *what: seen.append(what))
-    assert seen == [("working", 1, 2)]
-
-
 def test_searches_say_how_far_they_are_and_find_the_same():
     seen, steps = [], ["multisection:schedule=queue", "vcycle", "evolve:steps=2"]
     graph, where = hb.read("stencil:24x24"), cluster(4)
@@ -302,21 +212,6 @@ def test_who_asks_to_stop_gets_a_placement_and_how_to_repeat_it(mapper):
     assert not stopped.info["deterministic"]
     assert "moves" not in stopped.info["work"]  # the refiner never began
     assert np.bincount(stopped.pe).max() <= stopped.info["bound_kept"]
-
-
-def test_the_deadline_reaches_the_mapper_in_time_for_verification():
-    class Asks(Mapper):
-        def map(self, graph, where, bounds, effort):
-            deadlines.append(effort.deadline)
-            return np.arange(graph.n, dtype=np.int32)
-
-    deadlines = []
-    map_tasks(chain_of(64), cluster(), Asks())
-    latest = time.monotonic() + 60
-    map_tasks(chain_of(64), cluster(), Asks(), limits=hb.Limits(time=60))
-    assert deadlines[0] is None
-    assert time.monotonic() < deadlines[1] < latest + 60
-    assert deadlines[1] < time.monotonic() + 60
 
 
 @pytest.mark.parametrize(
@@ -369,11 +264,6 @@ def test_slots_cannot_be_chosen_when_all_are_needed(choice, oversubscribe):
         map_tasks(chain_of(100), where, "identity", partition=not oversubscribe)
 
 
-def test_info_is_plain_data():
-    info = map_tasks(chain_of(640, np.arange(640) % 3), cluster(), "random").info
-    assert json.loads(json.dumps(info)) == info
-
-
 def test_volumes_that_could_overflow_are_refused_with_a_factor():
     graph = hb.CommGraph.from_edges([0], [1], [2**62], n=2)
     with pytest.raises(ScaleError, match="divide"):
@@ -410,3 +300,113 @@ def test_work_on_a_star_grows_with_its_leaves():
         star = hb.CommGraph.from_edges(np.zeros(leaves, np.int32), np.arange(1, leaves + 1, dtype=np.int32))
         work.append(hb.map_tasks(star, where, "fast", partition=True).info["work"]["arcs"])
     assert work[1] < 8 * work[0]
+
+
+@pytest.mark.parametrize(("n", "k"), [(65, 64), (129, 128), (63, 64), (64, 64), (127, 128)])
+def test_around_one_task_per_pe(n, k):
+    """As a partition every PE holds floor(n/k) or ceil(n/k), so none is empty when n >= k."""
+    mapping = map_tasks(chain_of(n), cluster(k // 4), "random", partition=True, seed=3)
+    counts = mapping.tasks_per_pe()
+    assert counts.min() == n // k
+    assert counts.max() == -(-n // k)
+    assert mapping.info["balance"] == "met"
+
+
+def test_more_tasks_than_pes_as_processes_names_both_numbers():
+    with pytest.raises(InfeasibleError, match=mentions("65", "64")):
+        map_tasks(chain_of(65), cluster(), "identity", partition=False)
+
+
+def test_fewer_tasks_than_pes_spread_over_nodes_or_pack():
+    spread = map_tasks(chain_of(8), hb.allocate(cluster(4), spread=True), "identity")
+    assert np.bincount(spread.pe // 4).tolist() == [2, 2, 2, 2]
+    packed = map_tasks(chain_of(8), hb.allocate(cluster(4), pack=True), "identity")
+    assert packed.pe.tolist() == list(range(8))
+    counted = map_tasks(chain_of(8), hb.allocate(cluster(4), tasks_per_node=3), "identity")
+    assert np.bincount(counted.pe // 4).tolist() == [3, 3, 2]
+
+
+def test_a_hub_of_a_quarter_of_the_load_gets_a_pe_to_itself():
+    loads = np.ones(301, np.int64)
+    loads[17] = 100
+    mapping = map_tasks(chain_of(301, loads), cluster(), "random", partition=True)
+    held = np.bincount(mapping.pe, weights=loads)
+    assert held[mapping.pe[17]] == 100
+    assert np.delete(held, mapping.pe[17]).max() <= 5  # ceil(300 / 63)
+    assert mapping.info["balance"] == "met"
+    assert "1 task is heavier" in mapping.info["notices"][0]
+
+
+def test_tasks_without_load_do_not_pile_up():
+    """150 of 300 tasks weigh nothing: at most ceil(1.03 * 150 / 16) = 10 of them on a PE."""
+    loads = np.arange(300) % 2
+    order = np.argsort(loads, kind="stable")  # all idle tasks first: in order they would fill whole PEs
+    mapping = map_tasks(chain_of(300, loads[order]), cluster(4), "identity", partition=True)
+    assert np.bincount(mapping.pe[loads[order] == 0], minlength=16).max() <= 10
+    assert np.bincount(mapping.pe[loads[order] == 1], minlength=16).max() <= 10
+
+
+def test_loads_of_forty_bits_keep_the_bound():
+    loads = np.random.default_rng(5).integers(1, 2**40, 400)
+    info = map_tasks(chain_of(400, loads), cluster(8), "random", partition=True).info
+    assert info["balance"] == "met"
+    assert info["bound_asked"] == 103 * int(loads.sum()) // (100 * 32)
+
+
+def test_info_agrees_with_an_independent_evaluation():
+    loads = np.random.default_rng(2).integers(0, 9, 100)
+    graph = chain_of(100, loads)
+    mapping = map_tasks(graph, cluster(2), "random", seed=9)
+    measured = hb.evaluate(graph, mapping, baselines=False).mapping
+    assert mapping.info["comm_cost"] == measured.comm_cost
+    assert mapping.info["imbalance"] == measured.imbalance
+    assert mapping.info["bound_kept"] == measured.max_load
+    assert mapping.info["seed"] == 9
+    assert mapping.info["mapper"] == "random"
+    assert mapping.info["version"] == hb.__version__
+    assert set(mapping.info["seconds"]) == {"map", "verify"}
+
+
+def test_refiners_are_told_the_relaxed_bound():
+    """They must not be asked to keep what the placement they start from does not keep."""
+    class Looks(Refiner):
+        def refine(self, graph, where, pe, bounds, effort):
+            seen.append(sorted(bounds.load.tolist()))
+            return pe
+
+    seen = []
+    two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
+    map_tasks(chain_of(4, [5, 5, 5, 2]), two, ["identity", Looks()], partition=True)
+    assert seen == [[9, 10]]
+
+
+def test_progress_and_an_interrupt_pass_through():
+    class Impatient(Mapper):
+        def map(self, graph, where, bounds, effort):
+            effort.progress("working", 1, 2)
+            raise KeyboardInterrupt
+
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        map_tasks(chain_of(8), cluster(), Impatient(), progress=lambda *what: seen.append(what))
+    assert seen == [("working", 1, 2)]
+
+
+def test_the_deadline_reaches_the_mapper_in_time_for_verification():
+    class Asks(Mapper):
+        def map(self, graph, where, bounds, effort):
+            deadlines.append(effort.deadline)
+            return np.arange(graph.n, dtype=np.int32)
+
+    deadlines = []
+    map_tasks(chain_of(64), cluster(), Asks())
+    latest = time.monotonic() + 60
+    map_tasks(chain_of(64), cluster(), Asks(), limits=hb.Limits(time=60))
+    assert deadlines[0] is None
+    assert time.monotonic() < deadlines[1] < latest + 60
+    assert deadlines[1] < time.monotonic() + 60
+
+
+def test_info_is_plain_data():
+    info = map_tasks(chain_of(640, np.arange(640) % 3), cluster(), "random").info
+    assert json.loads(json.dumps(info)) == info

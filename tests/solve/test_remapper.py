@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
+from helpers.graphs import grid
 from helpers.paths import ROOT
 from helpers.thorough import most
 from hopbytes.algorithms.base import Bounds
@@ -132,13 +133,9 @@ def test_random_batches_against_a_rebuild_from_scratch(data):
 
 
 @pytest.fixture
-def grid():
-    side = 24
-    number = np.arange(side * side).reshape(side, side)
-    u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-    v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-    graph = hb.CommGraph.from_edges(np.append(u, v), np.append(v, u), np.full(2 * len(u), 3))
-    graph = hb.CommGraph(graph.indptr, graph.targets, graph.volumes, undirected=True)
+def placed():
+    csr = grid(24).symmetric()
+    graph = hb.CommGraph(csr.indptr, csr.targets, np.full(len(csr.targets), 3), undirected=True)
     where = hb.allocate("node:4@10 core:4@1")
     return graph, where, hb.map_tasks(graph, where, "fast", partition=True)
 
@@ -153,8 +150,8 @@ def random_batches(graph, count, seed=5):
         yield {"edges": (source[near], graph.targets[near], rng.integers(0, 30, len(near)))}
 
 
-def test_unit_loads_keep_the_bound_of_map_tasks(grid):
-    graph, where, mapping = grid
+def test_unit_loads_keep_the_bound_of_map_tasks(placed):
+    graph, where, mapping = placed
     remapper = hb.Remapper(graph, where, mapping, migration_price=5)
     for changes in random_batches(graph, 10):
         assert remapper.apply(**changes).balance == "met"
@@ -181,8 +178,8 @@ def test_equal_loads_have_the_bounds_and_answers_of_loads_of_one(times):
 
 
 @pytest.mark.parametrize("most", [0, 3])
-def test_no_more_moves_than_allowed(grid, most):
-    graph, where, mapping = grid
+def test_no_more_moves_than_allowed(placed, most):
+    graph, where, mapping = placed
     free = hb.Remapper(graph, where, mapping)
     bound = hb.Remapper(graph, where, mapping, most_moves=most)
     more = 0
@@ -194,8 +191,8 @@ def test_no_more_moves_than_allowed(grid, most):
     assert more > 0
 
 
-def test_only_forced_moves_exceed_the_bound(grid):
-    graph, where, mapping = grid
+def test_only_forced_moves_exceed_the_bound(placed):
+    graph, where, mapping = placed
     remapper = hb.Remapper(graph, where, mapping, most_moves=2)
     held = np.flatnonzero(mapping.pe == 5)
     done = remapper.apply(lost=[5])
@@ -208,24 +205,8 @@ def test_only_forced_moves_exceed_the_bound(grid):
     remapper.verify()
 
 
-def test_a_restored_pe_is_used_again(grid):
-    graph, where, mapping = grid
-    remapper = hb.Remapper(graph, where, mapping)
-    remapper.apply(lost=[5, 6])
-    remapper.apply(restored=[5])  # the bound falls, so tasks have to go there
-    assert remapper.pe_loads[5] > 0
-    assert remapper.pe_loads[6] == 0
-    assert np.all(remapper.pe_loads <= remapper.bounds)
-
-
-def test_a_high_price_keeps_tasks_where_they_are(grid):
-    graph, where, mapping = grid
-    remapper = hb.Remapper(graph, where, mapping, migration_price=10**9)
-    assert sum(remapper.apply(**changes).migrations for changes in random_batches(graph, 5)) == 0
-
-
-def test_every_answer_is_the_same_again_for_any_threads(grid):
-    graph, where, mapping = grid
+def test_every_answer_is_the_same_again_for_any_threads(placed):
+    graph, where, mapping = placed
     answers = []
     for threads in (1, 1, 2):
         remapper = hb.Remapper(graph, where, mapping, saved_per_change=10**5, threads=threads, seed=4)
@@ -238,10 +219,7 @@ def test_every_answer_is_the_same_again_for_any_threads(grid):
 def test_work_of_a_batch_does_not_grow_with_the_graph():
     work = []
     for side in (40, 160):
-        number = np.arange(side * side).reshape(side, side)
-        u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-        v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-        graph = hb.CommGraph.from_edges(u, v, np.full(len(u), 3))
+        graph, number = grid(side), np.arange(side * side)
         where = hb.allocate("node:2@10 core:2@1")
         pe = (2 * (number // side >= side // 2) + (number % side >= side // 2)).ravel()
         remapper = hb.Remapper(graph, where, pe, saved_per_change=0)
@@ -420,81 +398,19 @@ def test_the_page_about_changing_patterns_runs():
     assert 3 not in names["mapping"].pe
 
 
-def test_a_wrong_number_is_found(grid):
-    """The check of a batch finds a task that was elsewhere before, verify() any number that is wrong."""
-    graph, where, mapping = grid
-
-    def fresh():
-        return hb.Remapper(graph, where, mapping, saved_per_change=0)
-
-    task = int(np.flatnonzero(mapping.pe == 5)[0])
-    remapper = fresh()
-    remapper._state.home[task] = 9
-    with pytest.raises(hb.HopbytesError, match="internal error"):
-        remapper.apply(lost=[5])
-    remapper = fresh()
-    remapper._state.load[task] = 7  # the load of its PE still counts the old one
+@pytest.mark.parametrize("spoil", [
+    lambda state: state.counter.__setitem__(0, state.counter[0] + 1),
+    lambda state: state.load.__setitem__(3, 7),
+    lambda state: state.pe_load.__setitem__(3, state.pe_load[3] + 1),
+    lambda state: state.held.__setitem__(3, state.held[3] + 1),
+    lambda state: state.usable.__setitem__(3, 0),
+])  # fmt: skip
+def test_a_wrong_number_is_found(placed, spoil):
+    remapper = hb.Remapper(*placed, saved_per_change=0)
+    remapper.verify()
+    spoil(remapper._state)
     with pytest.raises(hb.HopbytesError, match="internal error"):
         remapper.verify()
-    for spoil in (
-        lambda state: state.counter.__setitem__(0, state.counter[0] + 1),
-        lambda state: state.pe_load.__setitem__(3, state.pe_load[3] + 1),
-        lambda state: state.held.__setitem__(3, state.held[3] + 1),
-        lambda state: state.usable.__setitem__(3, 0),
-    ):
-        remapper = fresh()
-        remapper.verify()
-        spoil(remapper._state)
-        with pytest.raises(hb.HopbytesError, match="internal error"):
-            remapper.verify()
-    remapper = fresh()
-    remapper._rows.weight[0] += 1  # of one direction only
-    with pytest.raises(hb.HopbytesError, match="an edge"):
-        remapper.verify()
-
-
-def test_larger_repairs_begin_when_batches_have_saved_what_the_latest_one_took():
-    """No task may move, so only those that arrive count as moved, and sums can be followed from outside."""
-    ring = hb.CommGraph.from_edges(range(8), [*range(1, 8), 0], [5] * 8)
-    remapper = hb.Remapper(ring, "node:4@10 core:8@1", range(0, 32, 4), most_moves=0, saved_per_change=900)
-    (savings,) = savings_at_first(900, 8 + 16, one_per_pe=True).values()
-    assert (savings.per_change, savings.saved) == (720, 2400)
-    saved, rate, found = savings.saved, savings.rate, []
-    for step in range(12):
-        edges = [(task, (task + 2) % 8, 9) for task in range(4)]
-        report = remapper.apply(edges=edges, arrived=[8 + step])
-        saved += 720 * (4 + 1 + 1)  # four pairs, a new task, and its place
-        size = 9 + step + 2 * 12
-        due = rate * size <= saved
-        assert (report.repair_work > 0) == due
-        if due:
-            rate = report.repair_work / size
-            saved = min(max(saved - report.repair_work, 0), report.repair_work)
-        found.append(due)
-    assert set(found) == {True, False}
-
-
-def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
-    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share that of a migration."""
-    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
-    here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
-    cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))
-    for allowed, keeps, prices, after in cases:
-        seen = []
-
-        def search(problem, price, keeps=keeps, seen=seen):
-            seen.append(price)
-            return here if len(seen) > keeps else there
-
-        problem = RepairProblem(
-            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, allowed, 0, True, 0, 1
-        )  # fmt: skip
-        savings = Savings(1, 1.0, batches=4)
-        best, _ = repaired(problem, savings, search)
-        assert (seen, savings.price) == (prices, after)
-        assert best.tolist() == here.tolist()  # two migrations cost 20, and J is the same
-    assert HIGHER == 3
-    assert [Savings(1, 1.0, batches=count).use for count in (0, 1, 9, 11)] == [1, 1, 9, 10]
 
 
 def test_a_repair_pays_the_price_for_tasks_that_were_somewhere():
@@ -524,3 +440,42 @@ def test_batches_save_for_each_of_their_changes():
     kinds = savings_at_first(101, 7, one_per_pe=False).values()
     assert [(kind.per_change, kind.saved) for kind in kinds] == [(81, 700), (20, 84)]
     assert not Savings(0, 2.0, saved=99).suffices(1)
+
+
+def test_a_restored_pe_is_used_again(placed):
+    graph, where, mapping = placed
+    remapper = hb.Remapper(graph, where, mapping)
+    remapper.apply(lost=[5, 6])
+    remapper.apply(restored=[5])  # the bound falls, so tasks have to go there
+    assert remapper.pe_loads[5] > 0
+    assert remapper.pe_loads[6] == 0
+    assert np.all(remapper.pe_loads <= remapper.bounds)
+
+
+def test_a_high_price_keeps_tasks_where_they_are(placed):
+    graph, where, mapping = placed
+    remapper = hb.Remapper(graph, where, mapping, migration_price=10**9)
+    assert sum(remapper.apply(**changes).migrations for changes in random_batches(graph, 5)) == 0
+
+
+def test_a_repair_that_moves_too_many_tasks_is_repeated_at_a_higher_price():
+    """Volumes sum to 60 over 3 tasks, so a typical price is 5; four batches share that of a migration."""
+    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [20] * 3)
+    here, there = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
+    cases = ((1, 9, [3, 15, 45], 135), (1, 1, [3, 15], 7), (2, 9, [3], 1), (None, 9, [3], 1))
+    for allowed, keeps, prices, after in cases:
+        seen = []
+
+        def search(problem, price, keeps=keeps, seen=seen):
+            seen.append(price)
+            return here if len(seen) > keeps else there
+
+        problem = RepairProblem(
+            graph, hb.allocate("core:3"), here, here, Bounds(np.ones(3, np.int64)), 10, allowed, 0, True, 0, 1
+        )  # fmt: skip
+        savings = Savings(1, 1.0, batches=4)
+        best, _ = repaired(problem, savings, search)
+        assert (seen, savings.price) == (prices, after)
+        assert best.tolist() == here.tolist()  # two migrations cost 20, and J is the same
+    assert HIGHER == 3
+    assert [Savings(1, 1.0, batches=count).use for count in (0, 1, 9, 11)] == [1, 1, 9, 10]

@@ -13,12 +13,6 @@ from hopbytes.errors import UnsupportedError
 WHERE = hb.allocate("node:4@10 core:4@1")
 
 
-def test_work_is_the_same_for_any_number_of_threads_and_is_counted():
-    work = [hb.map_tasks(grid(40), WHERE, "strong", threads=t).info["work"] for t in (1, 2, 3)]
-    assert work[0] == work[1] == work[2]
-    assert work[0]["arcs"] > 4 * 40 * 39  # more than one look at each arc
-
-
 def test_a_limit_begins_nothing_more_but_completes_a_placement():
     free = hb.map_tasks(grid(40), WHERE, "strong").info
     none = hb.map_tasks(grid(40), WHERE, "strong", limits=hb.Limits(work=0)).info
@@ -66,17 +60,6 @@ def test_one_task_per_slot_goes_on_to_the_limit_and_repeats():
     assert sorted(runs[1].pe.tolist()) == list(range(504))
 
 
-def test_effort_is_used_up_by_work_or_time():
-    effort = Effort(work_limit=5)
-    effort.spend(4)
-    assert not effort.used_up
-    effort.spend(100, whole=False)
-    assert effort.work == {"arcs": 4, "cut_short": 1}
-    effort.spend(1)
-    assert effort.used_up
-    assert Effort(deadline=0.0).used_up
-
-
 @pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])
 def test_a_limit_is_a_whole_number(limit):
     with pytest.raises(UnsupportedError, match="limit of work"):
@@ -121,3 +104,14 @@ def test_a_limit_that_ends_a_partition_early_leaves_no_more_than_blocks_in_order
         found = hb.map_tasks("stencil:60000x4", where, partition=True, limits=limits)
     in_order = hb.map_tasks("stencil:60000x4", where, "identity", partition=True)
     assert found.comm_cost <= in_order.comm_cost
+
+
+def test_effort_is_used_up_by_work_or_time():
+    effort = Effort(work_limit=5)
+    effort.spend(4)
+    assert not effort.used_up
+    effort.spend(100, whole=False)
+    assert effort.work == {"arcs": 4, "cut_short": 1}
+    effort.spend(1)
+    assert effort.used_up
+    assert Effort(deadline=0.0).used_up

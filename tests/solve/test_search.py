@@ -7,13 +7,9 @@ import pytest
 
 import hopbytes as hb
 from bench.studies.preset_order import PRESETS, complaints, drawn
-from hopbytes.algorithms.base import Effort, Mapper
+from hopbytes.algorithms.base import Mapper
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.solve.formulate import formulate
-from hopbytes.solve.method import ORDERED_UP_TO, composed, plain
-from hopbytes.solve.presets import presets
-from hopbytes.solve.problem import Request
-from hopbytes.solve.search import LIGHT_SHARE, MANY_ARCS, Search, without_light_arcs
+from hopbytes.solve.search import LIGHT_SHARE, MANY_ARCS, without_light_arcs
 
 #: A fresh seed for every run of the tests; a failure names the case, which can be run again.
 FIRST = secrets.randbelow(10**9)
@@ -28,62 +24,8 @@ def test_presets_are_ordered_on_random_graphs(step):
     assert not found, (number, said, costs)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", range(4))
-def test_presets_are_ordered_on_larger_random_graphs(step):
-    number = FIRST + step
-    said, graph, where, options = drawn(number, (300, 1500))
-    found, costs = complaints(graph, where, options, number, False)
-    assert not found, (number, said, costs)
-
-
-def test_a_wrong_order_is_seen(monkeypatch):
-    """Costs turned round: every preset is worse than the weaker one, and `best` is worst."""
-    _, graph, where, options = drawn(4, (64, 100))
-    real = hb.map_tasks
-    penalty = dict(zip((*PRESETS, "best"), range(4), strict=True))
-
-    def turned(graph, where, preset, **given):
-        mapping = real(graph, where, preset, **given)
-        return hb.Mapping(mapping.pe, where, {**mapping.info, "comm_cost": penalty[preset]})
-
-    monkeypatch.setattr(hb, "map_tasks", turned)
-    found, _ = complaints(graph, where, options, 4, False)
-    assert {each.split(" ")[0] for each in found} == {"eco", "strong", "best"}
-
-
 def ring(n):
     return hb.CommGraph.from_edges(np.arange(n), (np.arange(n) + 1) % n)
-
-
-@pytest.mark.parametrize("n", [ORDERED_UP_TO, ORDERED_UP_TO + 1])
-def test_the_weaker_presets_run_first_up_to_a_number_of_tasks(n):
-    small = n <= ORDERED_UP_TO
-    names = ["fast", "eco", "strong"]
-    chains = [composed(presets[name](), "comm_cost") for name in names]
-    for number, steps in enumerate(chains):
-        assert steps.stages(n) == (tuple(chains[: number + 1]) if small else (steps,))
-    best = composed(presets["best"](), "comm_cost")
-    assert best.stages(n) == (*chains, best)
-
-
-def test_other_chains_compete_on_graphs_of_any_size():
-    """Such as the rank orders of training frameworks, which come before the chain in case of a tie."""
-    orders = (plain("identity"),)
-    steps = composed(presets["eco"](), "comm_cost", orders)
-    assert steps.rivals(ORDERED_UP_TO + 1) == orders
-    assert steps.rivals(ORDERED_UP_TO) == (*orders, composed(presets["fast"](), "comm_cost"))
-
-
-def test_a_chain_is_not_computed_twice_on_one_problem():
-    """`best` names `eco` beside `strong`, which runs `eco` itself: work is that of one run of each."""
-    problem = formulate(ring(24), hb.allocate("node:4@10 core:6@1"), Request())
-    effort = Effort()
-    search = Search(problem, "comm_cost", effort)
-    first = search.run(composed(presets["eco"](), "comm_cost"))
-    work = effort.work["arcs"]
-    assert search.run(composed(presets["eco"](), "comm_cost")) is first
-    assert effort.work["arcs"] == work
 
 
 def test_a_current_mapping_does_not_change_the_order():
@@ -162,3 +104,12 @@ def test_whoever_names_an_algorithm_gets_it_for_all_arcs():
 
     hb.map_tasks(graph, WHERE, Watching())
     assert seen == [graph.m]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", range(4))
+def test_presets_are_ordered_on_larger_random_graphs(step):
+    number = FIRST + step
+    said, graph, where, options = drawn(number, (300, 1500))
+    found, costs = complaints(graph, where, options, number, False)
+    assert not found, (number, said, costs)

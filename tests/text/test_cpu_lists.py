@@ -41,6 +41,7 @@ def test_ranges_of_numbers(word, numbers):
     (parse_list, f"0,{MAX_PUS}", "here:3 0-3,8"), (parse_list, "0-1,x", "here:3 0-1,x"),
     (parse_list, f"4-{MAX_PUS}", "here:3"), (parse_cpuset, ",".join(["0"] * 2049), "here:3 2049 2048"),
     (parse_cpuset, "0x1,0x123456789", "here:3 0x123456789"), (parse_cpuset, "1,0xf...f", "here:3"),
+    *((parse_cpuset, text, "here:3") for text in ("x", "0x1 0x2", "-1", "0xf...f0")),
 ])  # fmt: skip
 def test_faults_of_sets(read, text, words):
     with pytest.raises(FormatError, match=mentions(*words.split())):

@@ -15,32 +15,6 @@ def xml(text):
     return parse_xml(io.BufferedReader(io.BytesIO(text)), "x", root="a")
 
 
-def test_elements():
-    top = xml(b'<!DOCTYPE a SYSTEM "a.dtd">\n<a>\n <b c="1">two  \n <d/>words</b>\n<b/> </a>')
-    assert (top.tag, top.line, top.text, top.attributes) == ("a", 2, "", {})
-    first, second = top.named("b")
-    assert [child.tag for child in top.children] == ["b", "b"]
-    assert (first.line, second.line, first.children[0].line) == (3, 5, 4)
-    assert (first.get("c"), second.get("c"), second.get("c", "none")) == ("1", "", "none")
-    assert "".join(first.text.split()) == "twowords"
-    assert list(top.named("d")) == []
-    assert xml("<a>é</a>".encode()).text == "é"  # UTF-8, also where the file says something else
-    assert xml('<?xml version="1.0" encoding="latin-1"?><a>é</a>'.encode()).text == "é"
-
-
-@pytest.mark.parametrize(("text", "words"), [
-    (b"<b/>", "x:1 <b> <a>"), (b"\n<a>\n<c>\n</a>", "x:4 mismatched"), (b"<a>\n<b/>\n", "x:3 middle"),
-    (b" ", "x no content"), (b"<a/><a/>", "x:1 junk"), (b'<!DOCTYPE a [<!ENTITY e "x">]><a/>', "x:1"),
-    (b'<!DOCTYPE a SYSTEM "x">\n<a>&e;</a>', "x:2 entity"),
-    (b"<!DOCTYPE a [<!NOTATION n SYSTEM 'x'>]><a/>", "x:1 declarations"),
-])  # fmt: skip
-def test_faults_of_xml(text, words):
-    with pytest.raises(FormatError) as caught:
-        xml(text)
-    assert all(word in str(caught.value) for word in words.split()), caught.value
-    assert ("middle" in str(caught.value)) == ("middle" in words)
-
-
 def test_bounds_of_xml(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "MAX_ELEMENTS", 3)
     assert len(xml(b"<a><b/><b/></a>").children) == 2
@@ -56,14 +30,6 @@ def yaml(tmp_path, text):
     return read_yaml(str(file_with(tmp_path / "x", text)))
 
 
-def test_yaml_nodes(tmp_path):
-    top = yaml(tmp_path, "a: 1\nb:\n- x\n- {y: '2'}\n---\nanother: document\n").mapping("top")
-    assert (top["a"].line, top["b"].line, list(top)) == (1, 3, ["a", "b"])
-    word, pairs = top["b"].items("b")
-    assert (word.text("x"), word.line, pairs.mapping("y")["y"].integer("y", 2, 2)) == ("x", 3, 2)
-    assert yaml(tmp_path, "[" * 50 + "]" * 50).line == 1
-
-
 @pytest.mark.parametrize(("text", "least", "most", "fits"), [
     ("4", 4, 4, True), ("3", 4, 9, False), ("10", 4, 9, False), ("9" * 18, 1, 10**18, True),
     ("9" * 19, 1, 10**20, False), ("-4", -9, 9, False), ("٤", 1, 9, False), ("0", 1, 9, False),
@@ -76,6 +42,38 @@ def test_integers_of_yaml(tmp_path, text, least, most, fits):
     else:
         with refused(FormatError, f"x:2: it is {text!r}, expected an integer from {least} to {most}"):
             word.integer("it", least, most)
+
+
+def test_objects_of_json():
+    assert parse_object(b'{"a": [1]}', "x", "a thing") == {"a": [1]}
+    for text, words in (
+        ('{"a":\n1,}', "x:2 a thing"), ("[1]", "list a thing"), ("[" * 100_000, "x damaged"),
+        (b'"\xff"', "x damaged a thing"), ("3", "int"),
+    ):  # fmt: skip
+        with pytest.raises(FormatError) as caught:
+            parse_object(text, "x", "a thing")
+        assert all(word in str(caught.value) for word in words.split()), caught.value
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    (b"<b/>", "x:1 <b> <a>"), (b"\n<a>\n<c>\n</a>", "x:4 mismatched"), (b"<a>\n<b/>\n", "x:3 middle"),
+    (b" ", "x no content"), (b"<a/><a/>", "x:1 junk"), (b'<!DOCTYPE a [<!ENTITY e "x">]><a/>', "x:1"),
+    (b'<!DOCTYPE a SYSTEM "x">\n<a>&e;</a>', "x:2 entity"),
+    (b"<!DOCTYPE a [<!NOTATION n SYSTEM 'x'>]><a/>", "x:1 declarations"),
+])  # fmt: skip
+def test_faults_of_xml(text, words):
+    with pytest.raises(FormatError) as caught:
+        xml(text)
+    assert all(word in str(caught.value) for word in words.split()), caught.value
+    assert ("middle" in str(caught.value)) == ("middle" in words)
+
+
+def test_yaml_nodes(tmp_path):
+    top = yaml(tmp_path, "a: 1\nb:\n- x\n- {y: '2'}\n---\nanother: document\n").mapping("top")
+    assert (top["a"].line, top["b"].line, list(top)) == (1, 3, ["a", "b"])
+    word, pairs = top["b"].items("b")
+    assert (word.text("x"), word.line, pairs.mapping("y")["y"].integer("y", 2, 2)) == ("x", 3, 2)
+    assert yaml(tmp_path, "[" * 50 + "]" * 50).line == 1
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -98,15 +96,4 @@ def test_kinds_of_yaml_nodes(tmp_path):
     ):  # fmt: skip
         with pytest.raises(FormatError) as caught:
             read("it")
-        assert all(word in str(caught.value) for word in words.split()), caught.value
-
-
-def test_objects_of_json():
-    assert parse_object(b'{"a": [1]}', "x", "a thing") == {"a": [1]}
-    for text, words in (
-        ('{"a":\n1,}', "x:2 a thing"), ("[1]", "list a thing"), ("[" * 100_000, "x damaged"),
-        (b'"\xff"', "x damaged a thing"), ("3", "int"),
-    ):  # fmt: skip
-        with pytest.raises(FormatError) as caught:
-            parse_object(text, "x", "a thing")
         assert all(word in str(caught.value) for word in words.split()), caught.value

@@ -271,17 +271,3 @@ def test_signals_are_watched_only_where_a_process_would_die(monkeypatch):
 def _watched():
     with replacing.gone_if_killed([]):
         return signal.getsignal(signal.SIGTERM)
-
-
-def test_each_folder_is_locked_once_and_unlocked_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(replacing, "LONGEST_WAIT", 60)
-    for name in "ab":
-        (tmp_path / name).mkdir()
-    names = [str(tmp_path / name) for name in "bab"]
-    with replacing.alone_in([*names, str(tmp_path / "absent")]):
-        for name in "ab":
-            with folder_opened(tmp_path / name) as folder, pytest.raises(BlockingIOError):
-                fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    for name in "ab":
-        with folder_opened(tmp_path / name) as folder:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,21 +4,15 @@ import dataclasses
 import importlib
 import importlib.metadata
 import os
-import pkgutil
 import subprocess
 import sys
 import textwrap
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.objectives.comm_cost import objectives
-from hopbytes.formats.base import formats
-from hopbytes.machines.base import machines
-from hopbytes.patterns.base import patterns
 from hopbytes.util.options import build
 from hopbytes.util.registry import Registry
 
@@ -208,22 +202,6 @@ def test_a_pattern_in_the_format_of_another_package(their_format, name, text):
         done = subprocess.run([sys.executable, "-m", "hopbytes", *typed], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert said in done.stdout
-
-
-REGISTRIES = (formats, machines, mappers, refiners, objectives, patterns)
-
-
-@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
-def test_every_name_is_a_file(registry):
-    folders = [importlib.import_module(package) for package in registry._packages]
-    files = {module.name for folder in folders for module in pkgutil.iter_modules(folder.__path__)}
-    elsewhere = {entry.name for entry in entry_points(group=registry._group)} if registry._group else set()
-    for name, thing in registry.items():
-        if name in elsewhere:  # another installed package adds it by an entry point
-            continue
-        in_table = registry._modules.get(name) == thing.__module__
-        assert in_table or name in files or registry._modules.get(name) in files, name
-        assert registry.name_of(thing) == name
 
 
 def test_a_name_loads_its_file_only(tmp_path, monkeypatch):

@@ -166,7 +166,7 @@ class Effort:
 
 #: Files that define several mappers or refiners; each of the others is in the file of its name.
 _SHARED_FILES = {
-    "mappers.orders": ("identity", "random", "rcm", "round_robin"),
+    "mappers.orders": ("identity", "random", "rcm", "round_robin", "training_order"),
     "mappers.geometric": ("curve", "multi_jagged"),
     "mappers.greedy": ("mueller_merbach", "greedy_all_c"),
     "mappers.level_by_level": ("top_down", "bottom_up", "dual_recursive_bipartitioning"),

@@ -1,11 +1,190 @@
-"""``hopbytes map``: map the tasks of a pattern to a machine."""
+"""``hopbytes map``: map the tasks of a pattern to a machine, also graphs that one process cannot hold.
+
+``map --stream`` reads blocks, ``map --distributed`` is an MPI job.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hopbytes._frozen import frozen
 from hopbytes.cli import options as opt
-from hopbytes.cli.large_graphs import LargeGraphOptions
+from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
+from hopbytes.cli.options import Maker, max_bytes
+
+if TYPE_CHECKING:
+    from hopbytes.cli.machine_options import MachineOptions
+    from hopbytes.cli.method_options import EffortOptions
+    from hopbytes.cli.options import ReadingOptions, WritingOptions
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.mapping import Mapping
+
+_large: Maker = partial(option, panel="Method", rare=True)
+
+#: Options of other groups that mean the same for a streamed graph, and for one over several processes.
+DISTRIBUTED = {"preset", "seed", "imbalance", "strict_balance", "force"}
+STREAMED = DISTRIBUTED | {"threads", "input_format", "format"}
+#: The reason why an option has no meaning for such a graph, where it is not plain.
+WHY = {
+    "objective": "distances are summed up (comm_cost) and no loads of links are kept, so leave it out",
+    "all": "other metrics need the whole graph, which eval reads",
+    "compare_with": "the cost of another order needs the whole graph, which eval reads",
+}
+
+
+@frozen
+class LargeGraphOptions:
+    """Whether the pattern is streamed or spread over an MPI job, and how."""
+
+    stream: Annotated[bool, option(
+        "Read a METIS or ParHIP graph or an edge list in blocks, never the whole: for partitions of graphs "
+        "that do not fit into memory.", panel="Method",
+    )] = False
+    passes: Annotated[int | None, _large(
+        "With --stream: passes that map; all but the first improve the mapping.", "N", least=1, default="2",
+    )] = None
+    buffer: Annotated[int | None, _large(
+        "With --stream: pairs of clusters in memory, about 250 bytes each; 0 maps every vertex at once.",
+        "N", least=0, default="4194304",
+    )] = None
+    distributed: Annotated[bool, option(
+        "Map a graph as a partition, or one task per slot, on the processes of an MPI job: mpirun -n P "
+        "hopbytes map --distributed … PATTERN is a METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or "
+        "grid:AxB, grid:AxBxC, geometric:N; FILE is written in parallel (.npy: int32, others: one line per "
+        "task).", panel="Method",
+    )] = False
+    strategy: Annotated[str | None, _large(
+        "With --distributed: islands (cut along the outermost level first), levels (one coarse graph for "
+        "all), both, or auto.", "NAME", default="auto",
+    )] = None
+
+    def wanted(self, *groups: Any, **single: Any) -> bool:
+        """Return whether the graph is such a one; an error for options without a meaning."""
+        if self.stream and self.distributed:
+            raise UsageError("--stream and --distributed exclude each other")
+        for name, needs in (("passes", "stream"), ("buffer", "stream"), ("strategy", "distributed")):
+            if getattr(self, name) is not None and not getattr(self, needs):
+                raise UsageError(f"--{name} needs --{needs}")
+        if not (self.stream or self.distributed):
+            return False
+        shared = STREAMED if self.stream else DISTRIBUTED
+        given = dict(single)
+        for group in groups:
+            for field in dataclasses.fields(group):
+                value = getattr(group, field.name)
+                if field.name not in shared and value != field.default and value not in ([], ()):
+                    given[field.name] = value
+        if given.get("partition") or self.distributed:
+            given.pop("partition", None)
+        for name, value in given.items():
+            if value or name == "partition":
+                raise self._excluded(name)
+        return True
+
+    def _excluded(self, name: str) -> UsageError:
+        mode = "--stream" if self.stream else "--distributed"
+        typed = {"partition": "processes", "for_format": "for"}.get(name, name.replace("_", "-"))
+        why = f": {WHY[name]}" if name in WHY else ""
+        return UsageError(f"{mode} and --{typed} exclude each other{why}")
+
+    def map(
+        self, paths: list[str], machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
+        reading: ReadingOptions, writing: WritingOptions, output: str | None, *, json: bool, quiet: bool,
+    ) -> None:
+        """Map such a graph, write the mapping and print what is known of it."""
+        if len(paths) > 1:
+            raise UsageError(f"unexpected extra argument ({paths[1]}): one graph is streamed or distributed")
+        path = paths[0]
+        if self.distributed:
+            ending = {"force": writing.force, "json": json, "quiet": quiet}
+            return self._map_distributed(path, machine, problem, effort, output, **ending)
+        from hopbytes.cli.output import written
+
+        where, writing = machine.allocation(), writing.checked(None, output)
+        mapping = self._map_stream(path, where, problem, effort, reading, quiet=quiet)
+        receipt = written(writing, mapping, output, {}, json=json)
+        return _tell_streamed(mapping, receipt, json=json, quiet=quiet)
+
+    def _map_stream(
+        self, path: str, where: Allocation, problem: ProblemOptions, effort: EffortOptions,
+        reading: ReadingOptions, *, quiet: bool,
+    ) -> Mapping:
+        import hopbytes as hb
+        from hopbytes.cli.signals import prompt_end
+        from hopbytes.show.progress import progress_bar
+
+        chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
+            report = progress.report
+
+            def seen(number: int, done: int, total: int) -> None:
+                if report is not None:
+                    report(f"pass {number}", done, total)
+
+            mapping: Mapping = hb.map_stream(
+                path, where, format=reading.input_format, imbalance=problem.imbalance,
+                strict_balance=problem.strict_balance, seed=effort.seed, threads=effort.threads,
+                progress=seen, max_bytes=max_bytes(), **given,
+            )
+        return mapping
+
+    def _map_distributed(
+        self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
+        output: str | None, *, force: bool, json: bool, quiet: bool,
+    ) -> None:
+        from hopbytes.cli.output import print_json, tell
+        from hopbytes.cli.over_ranks import run_on_all
+        from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
+
+        work = partial(
+            map_file, graph=path, output=output, force=force, strategy=self.strategy or "auto",
+            preset=effort.preset or "eco", imbalance=problem.imbalance, seed=effort.seed,
+            strict_balance=problem.strict_balance, partition=problem.partition is not False,
+        )
+        record = run_on_all(work, machine.whole_or_part)
+        if record is not None and json:
+            print_json(record)
+        elif record is not None and not quiet:
+            tell(mapped_sentence(record))
+
+
+def _tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
+    from hopbytes.cli.output import print_json, tell
+    from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.solve.map_record import map_record
+
+    nothing: list[int] = []
+    record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)
+    if json:
+        print_json(record)
+    elif not quiet:
+        tell(*record["notices"], _stream_sentence(mapping), slot=mapping.where.slot_word)
+
+
+def _stream_sentence(mapping: Mapping) -> str:
+    """Return the line of numbers about a streamed mapping."""
+    info = mapping.info
+    work, clusters = info["work"], ""
+    if "clusters" in work:
+        clusters = f"; {_some(work['clusters'], 'cluster')}, {_some(work['contractions'], 'contraction')}"
+    tasks, passes = _some(mapping.n, "task"), work["passes"]
+    slots = _some(mapping.where.k, mapping.where.slot_word)
+    return (
+        f"partition: J {info['comm_cost']:,} (volume x distance); {tasks} on {slots}, "
+        f"at most {info['bound_kept']:,} of {info['bound_asked']:,} each; "
+        f"{_some(passes, 'pass', 'passes')}{clusters}"
+    )
+
+
+def _some(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, in the plural where it is not 1."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def map(

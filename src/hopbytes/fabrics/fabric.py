@@ -13,8 +13,15 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.ibnetdiscover import Device, Survey, is_discovery, read_survey
-from hopbytes.fabrics.ibtables import NO_PORT, SwitchTable, is_tables, read_tables, restored_tables
-from hopbytes.fabrics.ibtracert import is_traces, read_traces
+from hopbytes.fabrics.ibtables import (
+    NO_PORT,
+    SwitchTable,
+    is_tables,
+    is_traces,
+    read_tables,
+    read_traces,
+    restored_tables,
+)
 from hopbytes.text.open_input import check_reference, open_stream
 
 #: More ports than a switch can have: InfiniBand numbers them with one byte.

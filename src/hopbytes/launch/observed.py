@@ -17,6 +17,7 @@ from hopbytes.formats.mappings.host_lists import node_numbers, node_of_host
 from hopbytes.formats.mappings.launchers import Launcher
 from hopbytes.formats.mappings.numbering import Numbering, Slots, parse_cpus
 from hopbytes.launch.command import Start
+from hopbytes.machines.node.job import same_host
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list
@@ -151,15 +152,8 @@ def _wrong_hosts(mapping: Mapping, seen: dict[int, Seen], names: tuple[str, ...]
     return [
         (rank, f"is on {seen[rank].host}, expected {names[node]}")
         for rank, node in enumerate(mapping.where.node_of_pe[mapping.pe].tolist())
-        if not _same_host(seen[rank].host, names[node])
+        if not same_host(seen[rank].host, names[node])
     ]
-
-
-def _same_host(first: str, second: str) -> bool:
-    """Return whether two names denote the same host, with or without its domain."""
-    if "." in first and "." in second:
-        return first == second
-    return first.split(".")[0] == second.split(".")[0]
 
 
 def _hosts_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> Wrong:

@@ -74,7 +74,7 @@ def path_text(path: object) -> str:
     if not isinstance(text, str):
         raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")
     if "\0" in text:
-        raise UnsupportedError(f"{text!r}: not a file name, expected a name without null characters")
+        raise FormatError(repr(text), None, "not a file name, expected a name without null characters")
     return text
 
 
@@ -240,10 +240,6 @@ def _open(path: str) -> io.RawIOBase:
         raise _UnopenedError(path, None, "a directory, expected a file") from None
     except OSError as error:
         raise _UnopenedError(path, None, f"cannot be read: {error.strerror}") from None
-    except FormatError:
-        raise
-    except ValueError:  # a NUL inside the name
-        raise _UnopenedError(repr(path), None, "not a file name") from None
 
 
 class _Bounded(io.RawIOBase):

@@ -39,23 +39,6 @@ def test_cuts_on_coarse_graphs_are_good_cuts(per_child, most):
     assert mapping.info["comm_cost"] < most * multisection.info["comm_cost"]
 
 
-def test_loads_keep_the_bound():
-    rng = np.random.default_rng(4)
-    graph = hb.read("stencil:50x50")
-    loads = rng.integers(1, 30, graph.n)
-    graph = hb.CommGraph(graph.indptr, graph.targets, graph.volumes, loads=loads)
-    mapping = hb.map_tasks(graph, MACHINE, DEEP, seed=1)
-    assert mapping.info["balance"] == "met"
-    assert np.bincount(mapping.pe, loads).max() <= 1.03 * loads.sum() / 24
-
-
-def test_large_weights_do_not_overflow():
-    graph = hb.CommGraph.from_edges(*np.array([(v, v + 1) for v in range(2999)]).T, np.full(2999, 2**42))
-    mapping = hb.map_tasks(graph, MACHINE, DEEP, partition=True)
-    assert mapping.info["balance"] == "met"
-    assert 0 < mapping.info["comm_cost"] <= 40 * 100 * 2 * 2**42
-
-
 @pytest.mark.parametrize(
     "options", [{"partition": False}, {"constraints": hb.Constraints(fixed={0: 5})}]
 )
@@ -63,24 +46,6 @@ def test_other_problems_are_solved_as_in_fast(options):
     pattern = "stencil:6x4" if options.get("partition") is False else "stencil:40x40"
     deep, fast = (hb.map_tasks(pattern, MACHINE, method, seed=6, **options) for method in (DEEP, FAST))
     assert np.array_equal(deep.pe, fast.pe)
-
-
-def test_bundles_of_children_change_the_order_of_cuts_only():
-    """Bundles are not visible in the mapping: every PE is used, and J stays near that of one cut."""
-    costs = []
-    for most in (2, 5, 100):
-        method = f"{DEEP},most_children={most}"
-        mapping = hb.map_tasks("stencil:60x60", "core:30", method, partition=True, seed=1)
-        assert mapping.info["balance"] == "met"
-        assert np.array_equal(np.unique(mapping.pe), np.arange(30))
-        costs.append(mapping.info["comm_cost"])
-    assert max(costs) < 1.3 * min(costs)
-
-
-@pytest.mark.parametrize("limits", [hb.Limits(time=0), hb.Limits(work=0)])
-def test_limits_leave_a_mapping_within_bounds(limits):
-    mapping = hb.map_tasks("stencil:60x70", MACHINE, DEEP, seed=1, limits=limits)
-    assert np.bincount(mapping.pe, minlength=24).max() <= 1.03 * 4200 / 24
 
 
 def test_turbo_scans_fewer_edges_than_fast():
@@ -91,11 +56,8 @@ def test_turbo_scans_fewer_edges_than_fast():
     assert turbo.info["comm_cost"] < 1.3 * fast.info["comm_cost"]
 
 
-def test_boxes_are_cut_about_as_well_as_by_fast():
-    """Groups of a box are divided on fine graphs, where its planes are visible."""
-    machine = "node:6@100 package:8@10 core:4@1"
-    cost = {
-        preset: hb.map_tasks("stencil:32x32x32", machine, preset, partition=True, seed=1).info["comm_cost"]
-        for preset in ("fast", "turbo")
-    }
-    assert cost["turbo"] < 1.1 * cost["fast"]
+def test_large_weights_do_not_overflow():
+    graph = hb.CommGraph.from_edges(*np.array([(v, v + 1) for v in range(2999)]).T, np.full(2999, 2**42))
+    mapping = hb.map_tasks(graph, MACHINE, DEEP, partition=True)
+    assert mapping.info["balance"] == "met"
+    assert 0 < mapping.info["comm_cost"] <= 40 * 100 * 2 * 2**42

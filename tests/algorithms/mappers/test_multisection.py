@@ -1,7 +1,5 @@
 """What multisection tells whoever watches, and how it divides its effort."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.multisection import hierarchy as shares
 from hopbytes.algorithms.multisection.hierarchy import (
     cut_distances,
     levels_of,
@@ -35,26 +32,6 @@ def test_progress_names_the_level_the_groups_done_and_the_cost_so_far() -> None:
     assert so_far == 10 * outer["volume"]
 
 
-def test_a_cut_that_decides_more_gets_a_larger_share() -> None:
-    where = hb.allocate("island:4@100 node:8@10 core:4@1")
-    cuts = cut_distances(where, where.groups())
-    assert cuts == [100, 10, 1]
-    expected = shares_of_cost(cuts, [4, 32, 128])
-    assert expected[0] == 1.0
-    assert expected[1] == pytest.approx(9 * 32**0.5 / (90 * 4**0.5))
-    assert expected[2] == pytest.approx(1 * 128**0.5 / (90 * 4**0.5))
-
-
-def test_the_last_cut_into_single_tasks_decides_nothing() -> None:
-    where = hb.allocate("node:4@10 core:4@1")
-    one_each = np.ones(16, np.int64)
-    found = [level.share for level in levels_of(where, Bounds(one_each, one_each, exact=True), None)[0]]
-    assert found == [1.0, 0.0]
-    two_each = 2 * one_each
-    found = [level.share for level in levels_of(where, Bounds(two_each, two_each, exact=True), None)[0]]
-    assert 0 < found[1] < 1
-
-
 def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
     where = hb.allocate("island:4@100 node:8@10 core:4@1")
     bounds, loads, total = Bounds(np.full(128, 65)), np.ones(8192, np.int64), np.array([8192])
@@ -67,29 +44,6 @@ def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
     assert heavy.sure.tolist() == [32 * 65 - 31 * 3] * 4
     nowhere_sure = Bounds(bounds.load, linear_cost=forbidden_places(8192))
     assert levels_of(where, nowhere_sure, None, even=False)[0][0].sure.tolist() == [0] * 4
-
-
-def heavy_pairs(n: int) -> hb.CommGraph:
-    """A ring whose every other edge carries a thousand times the volume, and light edges across it."""
-    task = np.arange(n)
-    volumes = np.where(task % 2 == 0, 1000, 1)
-    near, far = np.concatenate([task, task]), np.concatenate([(task + 1) % n, (task + n // 2) % n])
-    return hb.CommGraph.from_edges(near, far, np.concatenate([volumes, np.ones(n, np.int64)]))
-
-
-def test_a_level_that_decides_far_more_than_expected_shows() -> None:
-    where, graph = hb.allocate("node:4@100 core:4@1"), heavy_pairs(256)
-    levels, _ = levels_of(where, Bounds(np.full(16, 17)), None)
-    assert [level.share for level in levels] == shares_of_cost([100, 1], [4, 16])
-    whole_pairs = np.arange(256, dtype=np.int32) // 16
-    assert unexpected_shares(levels, graph, whole_pairs) is levels
-    # The same nodes, but every pair apart on two of its cores.
-    torn = whole_pairs // 4 * 4 + np.arange(256, dtype=np.int32) % 4
-    between_nodes = 4 + 2 * 128
-    inside_nodes = 128 * 1000 + 124
-    found = [level.share for level in unexpected_shares(levels, graph, torn)]
-    weights = 99 * between_nodes, between_nodes + inside_nodes
-    assert found == pytest.approx([weights[0] / weights[1], 1.0])
 
 
 def test_shares_come_from_volumes_whose_sum_in_both_directions_needs_more_than_64_bits() -> None:
@@ -110,57 +64,9 @@ def test_light_edges_between_heavy_pieces_are_found() -> None:
         assert mapping.info["comm_cost"] == 16
 
 
-def skewed_ring(n: int) -> hb.CommGraph:
-    """A ring whose volumes lie evenly over six decades: outer cuts cost next to nothing."""
-    rng, task = np.random.default_rng(3), np.arange(n)
-    return hb.CommGraph.from_edges(task, (task + 1) % n, (10 ** rng.uniform(0, 6, n)).astype(np.int64))
-
-
-def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ring, where = skewed_ring(3000), hb.allocate("node:6@100 package:8@10 core:4@1")
-
-    def costs() -> float:
-        runs = [hb.map_tasks(ring, where, "multisection", seed=seed) for seed in range(3)]
-        assert all(run.info["balance"] == "met" for run in runs)
-        return float(np.mean([np.log(run.info["comm_cost"]) for run in runs]))
-
-    again = costs()
-    monkeypatch.setattr(shares, "LEAST_SHARE", 1.0)
-    assert again < costs() - np.log(1.5)
-
-
-@pytest.mark.parametrize(
-    ("options", "passes"), [("repetitions=1", 2), ("repetitions=0,recombinations=1", 2), ("repetitions=0", 1)]
-)
-def test_nothing_is_cut_again_where_nothing_would_be_tried(options: str, passes: int) -> None:
-    ring, where = skewed_ring(1000), hb.allocate("node:6@100 package:4@10 core:2@1")
-    mapping = hb.map_tasks(ring, where, f"multisection:{options}", partition=True)
-    assert mapping.info["work"]["cuts"] == passes * (1 + 6 + 24)
-
-
-def test_the_last_cut_into_single_tasks_is_no_surprise() -> None:
-    where, one_each = hb.allocate("node:4@10 core:4@1"), np.ones(16, np.int64)
-    levels, _ = levels_of(where, Bounds(one_each, one_each, exact=True), None)
-    assert unexpected_shares(levels, heavy_pairs(16), np.arange(16, dtype=np.int32)[::-1].copy()) is levels
-
-
 def forbidden_places(tasks: int) -> LinearCost:
     """Task 0 must not be on PE 3."""
     return from_entries(np.array([0]), np.array([3]), np.array([FORBIDDEN]), np.zeros(tasks, np.int64))
-
-
-def test_more_room_outside_costs_less() -> None:
-    where = hb.allocate("node:4@100 package:4@10 core:4@1")
-    cost = {
-        slack: sum(
-            hb.map_tasks(grid(64), where, f"multisection:slack={slack}", seed=seed).info["comm_cost"]
-            for seed in range(3)
-        )
-        for slack in ("outer", "even")
-    }
-    assert cost["outer"] < cost["even"]
 
 
 def test_unknown_slack_is_refused() -> None:
@@ -178,22 +84,6 @@ def test_a_search_from_no_seed_starts_from_one() -> None:
     assert mapping.info["balance"] == "met"
 
 
-def test_hubs_leave_blocks_of_unlike_density_which_fast_finds_too() -> None:
-    """Few tasks with nearly all neighbours, many with none: the room of a tenth is best used to the full."""
-    rng, bits = np.random.default_rng(6), 11
-    ends = np.zeros((2, 20_000), np.int64)
-    for _ in range(bits):
-        quarter = rng.choice(4, ends.shape[1], p=(0.57, 0.19, 0.19, 0.05))
-        ends = 2 * ends + np.array([quarter // 2, quarter % 2])
-    graph = hb.CommGraph.from_edges(*ends, n=1 << bits)
-    where = hb.allocate("node:4@100 core:16@1")
-    cost = {
-        preset: hb.map_tasks(graph, where, preset, partition=True, imbalance=0.1).info["comm_cost"]
-        for preset in ("fast", "eco")
-    }
-    assert cost["fast"] <= 1.1 * cost["eco"]
-
-
 def test_the_largest_number_of_bisections_is_not_the_smallest():
     """One more than 2^31 - 1 repetitions would be a negative number, and the search would end at once."""
     mapping = hb.map_tasks(
@@ -202,29 +92,6 @@ def test_the_largest_number_of_bisections_is_not_the_smallest():
         limits=hb.Limits(time=1)
     )
     assert mapping.info["work"]["cut_short"] > 0
-
-
-def mesh(side: int) -> hb.CommGraph:
-    """Return a square grid in which every cell has one of its two diagonals: degrees are not all the same."""
-    v = np.arange(side * side).reshape(side, side)
-    down = np.random.default_rng(1).random((side - 1, side - 1)) < 0.5
-    near = [v[:, :-1], v[:-1], np.where(down, v[:-1, :-1], v[:-1, 1:])]
-    far = [v[:, 1:], v[1:], np.where(down, v[1:, 1:], v[1:, :-1])]
-    first, second = (np.concatenate([each.ravel() for each in ends]) for ends in (near, far))
-    return hb.CommGraph.from_edges(first, second, np.ones(len(first), np.int64), n=v.size, undirected=True)
-
-
-@pytest.mark.parametrize(("make", "least", "most"), [(mesh, 0, 0.7), (grid, 0.8, 1.1)])
-def test_a_large_graph_is_cut_on_a_coarse_graph_unless_it_is_a_lattice(make, least, most) -> None:
-    """From 16,000 vertices on: the work per arc halves, and J stays what it is for the length of the cut."""
-    work, cost = [], []
-    for side in (126, 128):
-        graph = make(side)
-        found = hb.map_tasks(graph, "core:6", "multisection:flow_rounds=2", partition=True, threads=1, seed=1)
-        work.append(found.info["work"]["arcs"] / len(graph.symmetric().targets))
-        cost.append(found.comm_cost / side)
-    assert least <= work[1] / work[0] <= most
-    assert cost[1] <= 1.05 * cost[0]
 
 
 def test_a_child_may_hold_the_tasks_that_are_fixed_inside_it() -> None:

@@ -1,7 +1,5 @@
 """Mappers that assign tasks in an order: reverse Cuthill-McKee, nodes in turn, training frameworks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -48,16 +46,6 @@ def test_no_order_is_better_by_the_goal(goal):
         for name, rank in rank_orders(training_of(graph)).items()
     }
     assert judge.value(graph, where, found.pe) == min(values.values()) < max(values.values())
-
-
-def test_the_goals_differ():
-    """Racks of twelve GPUs with one spine switch."""
-    graph, where = hb.read(GRAPH), hb.allocate("rails:8x4:domain=3:pod=3:spines=1")
-    by_cost, by_load = (
-        hb.map_tasks(graph, where, f"training_order:goal={goal}").pe.tolist()
-        for goal in ("comm_cost", "max_congestion")
-    )
-    assert by_cost != by_load
 
 
 def test_other_patterns_stay_in_order():

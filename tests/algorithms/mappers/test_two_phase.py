@@ -5,11 +5,9 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
-from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.util.options import build
 
 
 def cube(side):
@@ -24,15 +22,6 @@ def cube(side):
     return hb.CommGraph.from_edges(np.concatenate(near), np.concatenate(far), n=side**3)
 
 
-@pytest.mark.parametrize("refine", ["n_square", "n_cd:d=2", "n_p"])
-def test_tasks_are_exchanged_between_two_pes_as_well(refine):
-    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 1, 5], n=4)
-    where, apart = hb.allocate("core:2@1"), np.array([0, 1, 1, 0], np.int32)
-    bounds = Bounds(np.full(2, 2, np.int64), None)
-    found = build(refiners, refine).refine(graph, where, apart, bounds, Effort(seed=1)).tolist()
-    assert found[0] == found[1] != found[2] == found[3]
-
-
 def test_identity_on_multisection_model_is_multisection():
     graph, where = cube(8), nodes(4, 4)
     plain = map_tasks(graph, where, "multisection", seed=3, partition=True)
@@ -40,21 +29,6 @@ def test_identity_on_multisection_model_is_multisection():
         graph, where, "two_phase:model=rms,mapping=identity,refine=none", seed=3, partition=True
     )
     assert model.pe.tolist() == plain.pe.tolist()
-
-
-def test_bisection_model_does_not_know_the_machine_but_mapping_and_search_do():
-    graph = cube(8)
-    rows = [
-        "two_phase:model=rb,mapping=random,refine=none",
-        "two_phase:model=rb,mapping=random,refine=n_cd:d=2",
-        "two_phase:model=rb,mapping=top_down,refine=none",
-    ]
-    runs = [map_tasks(graph, nodes(8, 4), row, seed=2, partition=True) for row in rows]
-    cost = [run.info["comm_cost"] for run in runs]
-    assert cost[0] > cost[1]
-    assert cost[0] > cost[2]
-    other = map_tasks(graph, nodes(2, 16), rows[0], seed=2, partition=True)
-    assert other.pe.tolist() == runs[0].pe.tolist()
 
 
 @pytest.mark.parametrize(
@@ -70,13 +44,3 @@ def test_two_phase_refuses_what_it_cannot_do(options):
 def test_neighbourhoods_without_pairs_are_refused(choice):
     with pytest.raises(UnsupportedError):
         map_tasks(cube(2), nodes(2, 4), ["identity", choice])
-
-
-def test_neighbourhoods_count_their_work_and_larger_ones_end_lower_on_average():
-    graph, where = cube(4), nodes(8, 8)
-    ends = {}
-    for name in ("n_cd:d=1", "n_cd:d=2", "n_cd:d=10", "n_square", "n_p"):
-        runs = [map_tasks(graph, where, ["random", name], seed=seed) for seed in range(5)]
-        ends[name] = np.mean([run.info["comm_cost"] for run in runs])
-        assert all(0 < run.info["work"]["swaps"] < run.info["work"]["swaps_evaluated"] for run in runs)
-    assert ends["n_cd:d=1"] > ends["n_cd:d=2"] > min(ends["n_cd:d=10"], ends["n_square"])

@@ -58,11 +58,3 @@ def test_mappings_are_as_good_as_those_of_the_ordered_graph(monkeypatch, schedul
     assert hb.evaluate(scattered, found, baselines=False).imbalance <= 0.03
     in_order = hb.map_tasks(scattered, WHERE, hb.mappers.Identity(), partition=True)
     assert found.comm_cost < in_order.comm_cost / 4
-
-
-def test_known_mappings_are_renumbered_too(monkeypatch):
-    monkeypatch.setattr(hierarchy, "LARGE", 1000)
-    scattered, _ = shuffled_grid(40, 40)
-    weak = hb.map_tasks(scattered, WHERE, "fast", partition=True)
-    better = hb.map_tasks(scattered, WHERE, "strong", partition=True)
-    assert better.comm_cost <= weak.comm_cost

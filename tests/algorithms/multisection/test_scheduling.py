@@ -12,7 +12,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes.algorithms.multisection.hierarchy import Subproblem
-from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels.records import Csr
 
@@ -109,22 +109,6 @@ def test_nb_layer_hands_threads_over_and_never_waits_for_a_level():
     assert max(threads for path, _, _, threads, _ in trace if len(path) > 1) > 1
 
 
-def test_nb_layer_is_never_slower_than_layer_on_uneven_pieces():
-    for threads in (2, 3, 4, 8):
-        tree = uneven(4, 0.8)
-        last = {
-            name: max(end for _, _, end, *_ in simulated(name, threads, tree, 4))
-            for name in ("layer", "nb_layer")
-        }
-        assert last["nb_layer"] <= last["layer"]
-
-
-def test_threads_are_shared_out_by_the_formula():
-    assert divided(7, 3) == [3, 2, 2]
-    assert divided(3, 7) == [1, 1, 1]
-    assert divided(4, 1) == [4]
-
-
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path, monkeypatch):
     monkeypatch.setattr("hopbytes.algorithms.multisection.scheduling.WHOLE_BELOW", 500)
@@ -149,21 +133,6 @@ def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path
             parent = line["path"].rpartition("/")[0] or "/"
             if line["path"] != "/":
                 assert line["start"] >= starts[parent]
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_exact_counts_tables_and_fixed_places_work_with_every_schedule(schedule):
-    table = hb.Allocation.whole(hb.allocate("node:4@10 core:4@1").machine)
-    fixed = {0: 15, 7: 3}
-    both = [
-        hb.map_tasks(
-            grid(4), table, f"multisection:schedule={name}", threads=3,
-            constraints=hb.Constraints(fixed=fixed)
-        )
-        for name in ("level", schedule)
-    ]
-    assert np.array_equal(both[0].pe, both[1].pe)
-    assert (both[1].pe[0], both[1].pe[7]) == (15, 3)
 
 
 def test_a_failing_cut_comes_out_as_its_error(monkeypatch):

@@ -37,17 +37,6 @@ def test_partitioning_constructions_find_cliques_that_fill_nodes(name, count, si
         assert all(len(set(mapping.pe[group == each] // size)) == 1 for each in range(count))
 
 
-def test_bottom_up_fills_units_exactly_on_three_levels():
-    where = hb.Allocation.whole(
-        Tree((Level("rack", 100), Level("node", 10), Level("core", 1)), (3, 4, 5))
-    )
-    rng = np.random.default_rng(1)
-    small = hb.CommGraph.from_edges(rng.integers(0, 60, 200), rng.integers(0, 60, 200), n=60)
-    one_each = np.ones(60, np.int64)
-    pe = build(mappers, "bottom_up").map(small, where, Bounds(one_each, one_each, exact=True), Effort(seed=3))
-    assert sorted(pe.tolist()) == list(range(60))
-
-
 def test_halves_follow_the_machine_before_they_follow_numbers():
     # Three nodes of 2, 4 and 1 cores: first 1 node against 2, then node against node, then cores.
     where = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, (2, 4, 1))))
@@ -61,10 +50,12 @@ def test_halves_follow_the_machine_before_they_follow_numbers():
     ]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 7, 64, 100])
-def test_plain_halves_are_floor_and_ceil(k):
-    tree = halved([np.arange(k, dtype=np.int32)])
-    assert tree.k == k
-    first = tree.groups()[0]
-    if k > 1:
-        assert np.bincount(first).tolist() == [k // 2, -(-k // 2)]
+def test_bottom_up_fills_units_exactly_on_three_levels():
+    where = hb.Allocation.whole(
+        Tree((Level("rack", 100), Level("node", 10), Level("core", 1)), (3, 4, 5))
+    )
+    rng = np.random.default_rng(1)
+    small = hb.CommGraph.from_edges(rng.integers(0, 60, 200), rng.integers(0, 60, 200), n=60)
+    one_each = np.ones(60, np.int64)
+    pe = build(mappers, "bottom_up").map(small, where, Bounds(one_each, one_each, exact=True), Effort(seed=3))
+    assert sorted(pe.tolist()) == list(range(60))

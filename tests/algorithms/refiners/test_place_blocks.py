@@ -7,7 +7,6 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort, refiners
-from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import from_entries
 from hopbytes.util.options import build
@@ -40,18 +39,6 @@ def test_a_ring_finds_its_ring(spec):
     assert np.bincount(found).tolist() == [8] * 12
 
 
-def test_tasks_that_share_a_pe_stay_together():
-    graph, where = ring_of_groups(16, 4), hb.allocate("mesh:4x4")
-    start = np.random.default_rng(2).permutation(np.repeat(np.arange(16, dtype=np.int32), 4))
-    found = refined(graph, where, start, Bounds(np.full(16, 4)))
-    assert len(set(zip(start.tolist(), found.tolist(), strict=True))) == 16
-    blocks = quotient_graph(graph, start, 16)
-    place = np.empty(16, np.int32)
-    place[start] = found
-    assert CommCost().value(blocks, where, place) == CommCost().value(graph, where, found)
-    assert CommCost().value(graph, where, found) < CommCost().value(graph, where, start)
-
-
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_block_that_would_not_fit_stays(exact):
     """PEs of different capacities: whatever is found has to fit, and the cost never rises."""
@@ -70,19 +57,6 @@ def test_linear_costs_leave_it_unchanged():
     start = start_on(np.random.default_rng(1).permutation(12), 8)
     costs = from_entries(np.array([0]), np.array([3]), np.array([7]), np.zeros(graph.n, np.int64))
     assert refined(graph, where, start, Bounds(np.full(12, 8), linear_cost=costs)) is start
-
-
-@pytest.mark.parametrize(("preset", "factor"), [("fast", 1.9), ("eco", 1.6)])
-def test_presets_place_blocks_on_networks(preset, factor):
-    """A mesh of tasks on a mesh of PEs: blocks placed by cuts alone cost 2.5 times the regular mapping."""
-    side, k = 48, 8
-    name = np.arange(side * side).reshape(side, side)
-    first = np.concatenate([name[:, :-1].ravel(), name[:-1].ravel()])
-    second = np.concatenate([name[:, 1:].ravel(), name[1:].ravel()])
-    graph = hb.CommGraph.from_edges(first, second, undirected=True)
-    found = hb.map_tasks(graph, f"mesh:{k}x{k}", preset, partition=True, seed=1)
-    regular = 2 * 2 * (k - 1) * side  # both arcs of each edge between two rows or columns of PEs
-    assert found.info["comm_cost"] <= factor * regular
 
 
 def test_a_time_limit_ends_all_chains_of_annealing():

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.machines import allocated, nodes
+from helpers.machines import nodes
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.kinds.table import Table
-from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 
 ALL = "swap:starts=4,chains=3,steps=1000,perturbations=200"
@@ -22,12 +21,6 @@ def sparse(n, arcs, seed):
     return hb.CommGraph.from_edges(
         rng.integers(0, n, arcs), rng.integers(0, n, arcs), rng.integers(1, 50, arcs), n=n
     )
-
-
-def chain_dealt_round(count, cores):
-    """Tasks of a chain; the best placement follows it."""
-    number = np.arange(count * cores).reshape(cores, count).T.ravel()
-    return hb.CommGraph.from_edges(number[:-1], number[1:], n=count * cores)
 
 
 def test_eight_tasks_on_two_nodes_end_at_the_optimum():
@@ -42,48 +35,6 @@ def test_eight_tasks_on_two_nodes_end_at_the_optimum():
             costs.append(CommCost().value(graph, where, pe))
         found = map_tasks(graph, where, ["random", ALL], seed=seed)
         assert found.info["comm_cost"] == min(costs)
-
-
-@pytest.mark.parametrize("options", ["chains=2,steps=2000", "perturbations=2000"])
-def test_anneals_and_shakes_leave_local_optima(options):
-    graph, where = chain_dealt_round(8, 8), nodes(8, 8)
-    costs = {
-        refine: np.mean([
-            map_tasks(graph, where, ["random", refine], seed=seed).info["comm_cost"]
-            for seed in range(4)
-        ])
-        for refine in ("swap", f"swap:{options}")
-    }
-    assert costs[f"swap:{options}"] < costs["swap"]
-
-
-def test_other_starts_compete_and_the_order_of_tasks_is_one_of_them():
-    """A placement from the preset costs no more than in-order, whatever the multisection did."""
-    for seed in range(4):
-        graph, where = sparse(48, 60, seed), nodes(6, 8)
-        in_order = map_tasks(graph, where, "identity").info["comm_cost"]
-        for preset in ("fast", "eco", "strong"):
-            assert map_tasks(graph, where, preset, seed=seed).info["comm_cost"] <= in_order
-    ring = hb.CommGraph.from_edges(np.arange(64), (np.arange(64) + 1) % 64, n=64)
-    started = map_tasks(ring, nodes(8, 8), ["random", "swap:starts=1"])
-    assert started.info["comm_cost"] == 8 * 10 + 56 * 1
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        hb.allocate("package:3@9 l3:[2,3,1]@4 core:4@1"),
-        hb.allocate("torus:4x6 / core:1@1"),
-    ],
-    ids=["uneven tree", "torus"],
-)
-def test_the_same_for_any_number_of_threads_on_any_machine(where):
-    graph = sparse(where.k, 3 * where.k, 1)
-    runs = [map_tasks(graph, where, ["random", ALL], seed=4, threads=each) for each in (1, 2, 7)]
-    assert len({run.pe.tobytes() for run in runs}) == 1
-    assert all(run.info["work"] == runs[0].info["work"] for run in runs)
-    plain = map_tasks(graph, where, ["random", "swap"], seed=4)
-    assert runs[0].info["comm_cost"] <= plain.info["comm_cost"]
 
 
 def test_work_is_counted_and_a_limit_on_time_is_kept():
@@ -128,18 +79,6 @@ def test_presets_see_both_directions_where_neither_side_is_symmetric(preset):
         assert mapping.info["comm_cost"] == least
 
 
-def test_constructions_by_nodes_compete_on_networks():
-    """A grid of boxes on the sparse nodes of a torus: presets are as good as the best of these, refined."""
-    where = allocated("torus:6x6x6@10 / core:8@1", "sfc:nodes=27:holes=0.3:seed=2")
-    graph = pattern("stencil:6x6x6")
-    starts = [
-        map_tasks(graph, where, [name, "uwh"], partition=False).info["comm_cost"]
-        for name in ("ug", "curve", "multi_jagged")
-    ]
-    for preset in ("fast", "eco"):
-        assert map_tasks(graph, where, preset, partition=False).info["comm_cost"] <= min(starts)
-
-
 def test_one_way_distances_need_one_way_volumes_to_matter():
     distances = np.array([[0, 1], [3, 0]])
     where, even = hb.Allocation.whole(Table(distances)), hb.Allocation.whole(Table(distances + distances.T))
@@ -170,29 +109,3 @@ def test_shakes_end_with_their_work():
     }
     none, kept, shaken = (each["comm_cost"] for each in found.values())
     assert none == kept > shaken
-
-
-@pytest.mark.parametrize(("spec", "gains"), [("torus:6x6", True), ("node:6@10 core:6@1", False)])
-def test_networks_have_their_own_limit_of_annealing(spec, gains):
-    where, graph = hb.allocate(spec), sparse(36, 70, 3)
-    options = "swap:all_pairs_up_to=0,neighbourhood=4,chains=2,steps=500,anneal_up_to=0,anneal_networks_up_to"
-    found = [map_tasks(graph, where, ["random", f"{options}={most}"]) for most in (0, 35, 36)]
-    costs = [each.info["comm_cost"] for each in found]
-    assert costs[0] == costs[1]
-    assert (costs[2] < costs[0]) == gains
-
-
-def test_several_tasks_per_pe_of_a_network_have_partners_on_fewer_pes():
-    graph = sparse(72, 200, 5)
-    counts = {}
-    for spec in ("torus:6x6", "node:6@10 core:6@1"):
-        counts[spec] = [
-            map_tasks(
-                graph, hb.allocate(spec),
-                ["random", f"swap:all_pairs_up_to=0,neighbourhood=32,several_nearest={near}"],
-                partition=True, imbalance=0
-            ).info["work"]["swaps_evaluated"]
-            for near in (32, 4)
-        ]
-    assert counts["torus:6x6"][0] > counts["torus:6x6"][1]
-    assert len(set(counts["node:6@10 core:6@1"])) == 1

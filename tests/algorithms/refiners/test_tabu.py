@@ -41,19 +41,6 @@ def test_no_refiner_loses_on_distances_that_depend_on_the_direction(refiner):
         assert after.info["comm_cost"] <= before.info["comm_cost"]
 
 
-def test_a_grid_of_ranks_is_laid_out_perfectly():
-    # 8 x 4 ranks on 4 nodes of 8 cores. Blocks of 4 x 2 make the shortest seams: 4 + 8 edges of 52 are cut,
-    # and an edge counts twice. (A node of 8 cells has at most 10 edges inside, so at least 12 are cut.)
-    side = np.arange(32).reshape(8, 4)
-    down, across = np.stack([side[1:], side[:-1]], -1), np.stack([side[:, 1:], side[:, :-1]], -1)
-    pairs = np.concatenate([down.reshape(-1, 2), across.reshape(-1, 2)])
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    graph = hb.CommGraph.from_edges(both[:, 0], both[:, 1], n=32)
-    where = hb.allocate("node:4@10 core:8@1")
-    found = map_tasks(graph, where, ["random", "tabu"], partition=False)
-    assert found.info["comm_cost"] == 2 * (12 * 10 + 40 * 1)
-
-
 def test_what_is_not_one_task_per_pe_stays_as_it_is():
     graph = hb.CommGraph.from_dense(np.ones((6, 6), np.int64))
     where = hb.allocate("node:3@5 core:1@1")

@@ -51,22 +51,6 @@ def test_counts_are_kept_and_the_cost_falls(n, refiner):
     assert CommCost().value(graph, where, found) < CommCost().value(graph, where, start)
 
 
-@pytest.mark.parametrize("sweeps", [0, 30])
-def test_even_placement_gives_every_pe_its_count(sweeps):
-    graph, where, counts = grid(15, 15), hb.allocate(SPEC), counted(225, 16)
-    start = np.minimum(np.arange(225) // 14, 15).astype(np.int32)
-    assert np.bincount(start, minlength=16).tolist() != counts.tolist()
-    problem = search_problem(graph, where, Bounds(counts, counts, exact=True))
-    runs = [
-        even_placement(problem, start, counts, sweeps, 60, control=RunControl(seed=2, threads=threads))
-        for threads in (1, 2)
-    ]
-    (found, even), (other, _) = runs
-    assert even
-    assert np.bincount(found, minlength=16).tolist() == counts.tolist()
-    assert found.tolist() == other.tolist()
-
-
 def test_exact_counts_on_a_tree_are_left_alone():
     n = 16 * 12
     graph, counts = grid(12, 16), counted(n, 16)

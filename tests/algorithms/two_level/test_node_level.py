@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
+from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level import neighbourhood
-from hopbytes.algorithms.two_level.groups import balance_fix, cut, nodes_of, partition_to_nodes, settings_of
-from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
+from hopbytes.algorithms.two_level.groups import balance_fix, nodes_of, partition_to_nodes
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.problem import PartitionSettings
-from hopbytes.engine.routed_search import hop_greedy
 from hopbytes.model.comm_graph import CommGraph
 
 
@@ -43,22 +41,6 @@ def test_every_group_fits_its_node_exactly_also_unequal_ones():
         assert again.tobytes() == fixed.tobytes(), "what fits stays as it is"
         group = partition_to_nodes(graph, capacities, None, PartitionSettings(), RunControl(seed))
         assert np.bincount(group, minlength=len(capacities)).tolist() == capacities.tolist()
-
-
-def test_ug_keeps_the_better_of_its_starts():
-    where = hb.allocate("torus:5x4@3 / core:2@1")
-    ones, better = np.ones(where.k, np.int64), set()
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        graph = CommGraph.from_edges(*rng.integers(0, where.k, (2, 90)), rng.integers(1, 9, 90), n=where.k)
-        grouped = cut(graph, where, Bounds(ones, ones, exact=True), Effort(seed=seed), settings_of(1, 1))
-        around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
-        runs = [hop_greedy(weighed(grouped, "volume"), around, distances, seeds) for seeds in (0, 1)]
-        costs = [cost for _, cost in runs]
-        found = HopGreedy(seeds=1).place(grouped, Effort())
-        assert found.tobytes() == runs[int(np.argmin(costs))][0].tobytes()
-        better.add(costs[0] > costs[1])
-    assert better == {True, False}, "each of the two wins somewhere"
 
 
 @pytest.mark.parametrize("spec", ["torus:8x6x6", "fattree:4x4x4", "node:5@10 core:2@1"])

@@ -1,7 +1,5 @@
 """Groups on nodes with several adapters: searches see the links that every task really uses."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,8 +1,5 @@
 """Inputs of the benchmark: sizes known beforehand, files that hold what the judge reads."""
 
-import io
-import tarfile
-
 import numpy as np
 import pytest
 
@@ -64,47 +61,6 @@ def test_metis_files_read_back(tmp_path, weighted, loaded):
     assert graphs.read_metis(tmp_path / "g.graph").digest() == graph.digest()
 
 
-def test_what_fails_half_way_leaves_the_file_and_its_folder_as_they_were(tmp_path):
-    path = tmp_path / "g.graph"
-    graphs.write_metis(graphs.grid(2, 2), path)
-    before = path.read_text()
-    broken = Arrays(np.array([0, 1, 2]), np.array([1, 0]), loads=np.array([1]))  # a load is missing
-    with pytest.raises(IndexError):
-        graphs.write_metis(broken, path)
-    assert path.read_text() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["g.graph"]
-
-
-def test_who_writes_the_same_file_has_a_partial_one_of_his_own(tmp_path):
-    path = tmp_path / "g.graph"
-    with graphs.replacing(path) as first, graphs.replacing(path) as second:
-        assert first != second
-        first.write_text("outer")
-        second.write_text("inner")
-    assert path.read_text() == "outer"  # the last to end
-
-
-def test_isolated_vertices_survive_the_file(tmp_path):
-    graph = graphs.from_edges(5, np.array([1]), np.array([3]))
-    graphs.write_metis(graph, tmp_path / "g.graph")
-    assert graphs.read_metis(tmp_path / "g.graph").digest() == graph.digest()
-
-
-def test_prepared_once_then_reused(tmp_path):
-    made = []
-
-    def make(seed: int) -> Arrays:
-        made.append(seed)
-        return graphs.grid(2, 2)
-
-    instance = graphs.Instance("box", "3-D", make)
-    first = graphs.prepare(instance, folder=tmp_path)
-    assert graphs.prepare(instance, folder=tmp_path) == first
-    assert made == [graphs.DEFAULT_SEED]
-    assert first.arrays().digest() == first.digest == graphs.read_metis(first.path).digest()
-    assert graphs.prepare(instance, seed=9, folder=tmp_path).name == "box-s9"
-
-
 def test_the_rule_picks_the_documented_graphs():
     chosen = suites.chosen_graphs()
     readme = (BENCH / "README.md").read_text()
@@ -131,19 +87,6 @@ def test_every_source_can_be_loaded_or_says_how():
         assert "url" not in facts or facts["reader"] in fetch.READERS, name
 
 
-def test_what_is_left_out_is_named_with_source_and_checksum(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOPBYTES_SHARED", str(tmp_path))
-    monkeypatch.setattr(graphs, "STORED", tmp_path)
-    assert [each.name for each in suites.SUITES["foundation"]()][::2] == ["del17", "rgg17", "grid50"]
-    said = io.StringIO()
-    suites.say_what_is_missing("foundation", said)
-    lines = said.getvalue().splitlines()
-    assert lines[0].startswith("16 of 22 inputs are left out")
-    assert [line.split()[0] for line in lines[1:-1]] == suites.chosen_graphs()
-    assert f"4elt             {graphs.sources()['4elt']['digest'][:16]}  https://" in said.getvalue()
-    assert lines[-1] == "to load them: python -m bench.instances.fetch --suite foundation"
-
-
 GIVEN = {
     "metis": b"3 2\n2\n1 3\n2\n", "matrix": b"%%MatrixMarket\n9 9 2\n1 4\n4 9\n",
     "roads": b"c\np sp 9 2\na 1 4 7\na 4 1 7\na 9 4 2\n", "nets": b"2 3\n1 2\n2 3\n",
@@ -168,24 +111,3 @@ def test_published_formats_are_read_and_stored(reader, tmp_path, monkeypatch):
     file.write_bytes(GIVEN["metis"].replace(b"1 3", b"1 2") if reader == "metis" else GIVEN[reader] + b"\x80")
     assert "given" in str(fetch.fetch("p"))
     assert not list((tmp_path / "stored").iterdir())
-
-
-def test_an_archive_gives_its_member_and_a_part_is_dropped(tmp_path, monkeypatch):
-    monkeypatch.setattr(fetch, "DATA", tmp_path / "data")
-    packed = tmp_path / "some.tar.gz"
-    with tarfile.open(packed, "w:gz") as archive:
-        data = b"5 3\n2\n1 3\n2\n5\n4\n"
-        member = tarfile.TarInfo("some-1.0/graphs/g.graph")
-        member.size = len(data)
-        archive.addfile(member, io.BytesIO(data))
-    given = fetch.member(fetch.download(packed.as_uri()), "graphs/g.graph")
-    graph = fetch._largest_component(fetch.metis(given, {}, tmp_path))
-    assert graph.digest() == graphs.from_edges(3, np.array([0, 1]), np.array([1, 2])).digest()
-    packed.unlink()
-    assert fetch.download(packed.as_uri())  # kept, since several graphs may need it
-
-
-def test_two_tetrahedra_as_graphs():
-    nodes = np.array([[10, 11, 12, 13], [11, 12, 13, 20]])
-    assert len(fetch._of_nodes(nodes).targets) == 2 * 9
-    assert fetch._of_faces(nodes).targets.tolist() == [1, 0]

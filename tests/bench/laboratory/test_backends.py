@@ -8,12 +8,8 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.records import Csr
-from hopbytes_laboratory.partitioners._solvers import read_parhip, write_metis
 from hopbytes_laboratory.partitioners.backends import BACKENDS, available, repeats_itself
-from hopbytes_laboratory.partitioners.dispatch import partition_with_backend, unsupported_reason
-from hopbytes_laboratory.partitioners.parhip import memory_file, write_parhip
-from hopbytes_laboratory.partitioners.pool import WorkerPool
+from hopbytes_laboratory.partitioners.dispatch import unsupported_reason
 
 WHERE = hb.allocate("node:2@10 core:4@1")
 
@@ -42,23 +38,6 @@ def test_alone_it_cuts_every_group_within_the_bounds(partitioner):
         assert np.array_equal(found.pe, again.pe)
         assert found.info["deterministic"]
         assert found.info["comm_cost"] < hb.map_tasks(graph, WHERE, "random").info["comm_cost"] / 2
-
-
-@pytest.mark.parametrize("partitioner", EACH)
-def test_it_works_under_a_schedule_too(partitioner):
-    method = f"multisection:repetitions=0,partitioner={partitioner}"
-    level = hb.map_tasks(grid(30), WHERE, method, threads=2)
-    queue = hb.map_tasks(grid(30), WHERE, f"{method},schedule=queue", threads=2)
-    assert np.array_equal(level.pe, queue.pe)
-
-
-@needs("kahip")
-def test_it_competes_with_the_built_in_partitioner():
-    both = Multisection(partitioner="kahip:fast")
-    found = hb.map_tasks(grid(30), WHERE, both)
-    assert found.info["work"]["kahip_used"] == 3
-    alone = hb.map_tasks(grid(30), WHERE, Multisection())
-    assert found.info["work"]["arcs"] > alone.info["work"]["arcs"]
 
 
 def test_settings_that_do_not_repeat_themselves_say_so(monkeypatch):
@@ -126,29 +105,3 @@ def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
     found = hb.map_tasks(grid(30), where, "multisection:repetitions=0,partitioner=kahip:fast")
     assert found.info["balance"] == "met"
     assert found.info["work"]["kahip_used"] == 2  # the halves of each node
-
-
-@needs("kahip")
-def test_an_unequal_pair_keeps_the_smaller_bound():
-    csr = grid(20).symmetric_positive()
-    with WorkerPool(1) as pool:
-        weights = np.array([201, 230])
-        blocks = partition_with_backend(csr, None, weights, [(1, "fast")], pool, backend="kahip")[0]
-    assert np.bincount(blocks).max() <= 201
-
-
-def test_files_for_workers_are_read_as_they_were_written():
-    csr = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
-    for loads, weights in ((None, None), (np.array([2, 3, 4], np.int32), csr.weights)):
-        with memory_file() as file, memory_file() as text:
-            write_parhip(file, Csr(csr.indptr, csr.targets, weights), loads)
-            indptr, targets, own_loads, own_weights = read_parhip(file.fileno())
-            assert indptr.tolist() == [0, 1, 3, 4]
-            assert targets.tolist() == [1, 0, 2, 1]
-            assert own_loads.tolist() == ([1, 1, 1] if loads is None else [2, 3, 4])
-            assert own_weights.tolist() == ([1] * 4 if weights is None else [5, 5, 7, 7])
-            write_metis(text.fileno(), file.fileno())
-            text.seek(0)
-            words = [line.split() for line in text.read().decode().splitlines()]
-            assert words[0] == ["3", "2", "11"]
-            assert words[2][1::2] == ["1", "3"]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes_laboratory.partitioners import dispatch as partition
 from hopbytes_laboratory.partitioners.dispatch import (
     gather,
     kaminpar_available,
@@ -84,27 +79,6 @@ def test_blocks_of_a_torus_are_good_and_keep_their_bounds(pool):
 
 
 @needs_kaminpar
-def test_bounds_may_differ_per_block(pool):
-    caps = int64(165, 325, 490, 660)
-    blocks = partition_with_backend(torus(40), None, caps, [(1, "eco")], pool)[0]
-    assert (np.bincount(blocks, minlength=4) <= caps).all()
-
-
-@needs_kaminpar
-def test_loads_and_volumes_are_obeyed(here):
-    graph = torus(40)
-    loads = np.random.default_rng(3).integers(1, 50, 1600)
-    # Horizontal arcs weigh a thousand times more: stripes along the rows are best.
-    sources = np.repeat(np.arange(1600), np.diff(graph.indptr))
-    weights = np.where(sources // 40 == graph.targets // 40, 1000, 1).astype(np.int64)
-    weighted = graph._replace(weights=weights)
-    caps = np.full(4, int(loads.sum() * 1.05 / 4) + 1)
-    blocks = partition_with_backend(weighted, loads, caps, [(1, "strong")], here)[0]
-    assert (np.bincount(blocks, loads) <= caps).all()
-    assert cut(weighted, blocks) < cut(weighted, np.arange(1600) % 40 // 10)
-
-
-@needs_kaminpar
 def test_answer_does_not_depend_on_workers(monkeypatch):
     graphs = [random_graph(900, 4000, 1), random_graph(500, 2000, 2, 10**12), torus(50)]
     tries = [(seed, preset) for seed in (0, 7, -1, 2**40) for preset in ("fast", "eco", "strong")]
@@ -131,30 +105,6 @@ def test_answer_does_not_depend_on_workers(monkeypatch):
 
 @needs_kaminpar
 @pytest.mark.parametrize(
-    ("graph", "blocks"),
-    [
-        (random_graph(100, 0, 1), 4),
-        (random_graph(400, 150, 1), 7),
-        (random_graph(60, 2000, 1), 3),
-        (CommGraph.from_edges(np.zeros(199, int), np.arange(1, 200)).symmetric(), 5),
-        (random_graph(50, 0, 1), 1),
-    ],
-    ids=["only isolated", "disconnected", "dense", "star", "one block"],
-)
-def test_awkward_graphs(pool, graph, blocks):
-    n = len(graph.indptr) - 1
-    caps = np.full(blocks, -(-n // blocks) + 2)
-    answers = partition_with_backend(graph, None, caps, [(1, "eco"), (2, "strong"), (3, "fast")], pool)
-    assert any(answer is not None for answer in answers)
-    for answer in answers:
-        if answer is not None:
-            counts = np.bincount(answer, minlength=blocks)
-            assert (counts <= caps).all()
-            assert counts.min() >= 1
-
-
-@needs_kaminpar
-@pytest.mark.parametrize(
     ("n", "loads", "caps", "why"),
     [
         (0, None, [4, 4], "0 vertices"),
@@ -176,20 +126,6 @@ def test_problems_it_must_not_see_are_refused(pool, n, loads, caps, why):
         submit(graph, loads, caps, [(1, "eco")], pool)
 
 
-@needs_kaminpar
-def test_single_vertex_with_room(pool):
-    # All fits, but one of two blocks must stay empty: a failed try, with the reason.
-    ticket = submit(random_graph(1, 0, 1), None, int64(4, 4), [(1, "eco")], pool)
-    assert gather([ticket]) == [[None]]
-    assert "empty" in ticket.failures[0]
-
-
-@needs_kaminpar
-def test_unknown_preset_is_named_with_the_nearest(pool):
-    with pytest.raises(UnsupportedError, match=mentions("'strong'")):
-        submit(torus(10), None, int64(60, 60), [(1, "storng")], pool)
-
-
 def test_hidden_kaminpar(monkeypatch):
     monkeypatch.setenv("HOPBYTES_WITHOUT_KAMINPAR", "1")
     assert not kaminpar_available()
@@ -199,70 +135,12 @@ def test_hidden_kaminpar(monkeypatch):
 
 
 @needs_kaminpar
-def test_deadline_gives_none(pool):
-    ticket = submit(torus(400), None, int64(*[42_000] * 4), [(1, "strong")] * 3, pool)
-    assert gather([ticket], time.monotonic()) == [[None, None, None]]
-    assert ticket.failures == ["no time left"] * 3
-
-
-@needs_kaminpar
-def test_graph_files_are_closed(pool):
-    ticket = submit(torus(20), None, int64(220, 220), [(1, "eco")], pool)
-    assert os.fstat(ticket.file.fileno()).st_size == 24 + 4 * 401 + 4 * 1600
-    gather([ticket])
-    assert ticket.file.closed
-
-
-@needs_kaminpar
 def test_a_broken_bound_is_a_failed_try(here):
     # KaMinPar keeps the bound it is given; a tighter one afterwards stands for one it ignored.
     ticket = submit(torus(20), None, int64(220, 220), [(1, "eco")], here)
     ticket.max_weights[:] = 199
     assert gather([ticket]) == [[None]]
     assert "more than 199" in ticket.failures[0]
-
-
-@needs_kaminpar
-@pytest.mark.parametrize("unit", [1, 2**20, 2**40])
-def test_huge_loads_keep_their_true_bounds(here, unit):
-    loads = np.random.default_rng(5).integers(1, 60, 1600) * unit + unit // 3
-    caps = np.full(4, int(loads.sum()) // 4 * 103 // 100)
-    blocks = partition_with_backend(torus(40), loads, caps, [(1, "eco")], here)[0]
-    assert blocks is not None
-    sums = [int(loads[blocks == block].sum()) for block in range(4)]
-    assert max(sums) <= caps[0]
-
-
-@needs_kaminpar
-def test_idle_vertices(here):
-    loads = np.repeat(int64(0, 3), 800)
-    caps = np.full(4, 618)
-    blocks = partition_with_backend(torus(40), loads, caps, [(1, "eco")], here)[0]
-    assert max(int(loads[blocks == block].sum()) for block in range(4)) <= 618
-    nothing = np.zeros(1600, np.int64)
-    blocks = partition_with_backend(torus(40), nothing, caps, [(1, "eco")], here)[0]
-    assert np.bincount(blocks).max() <= 1.1 * 400 + 1
-
-
-@needs_kaminpar
-@pytest.mark.parametrize("heaviest", [10, 2**31, 2**52])
-def test_volumes_of_any_size_lead_to_the_same_blocks_as_small_ones(here, heaviest):
-    graph = torus(30)
-    sources = np.repeat(np.arange(900), np.diff(graph.indptr))
-    light = (np.minimum(sources, graph.targets) % 7 + 1).astype(np.int64)
-    small = graph._replace(weights=light)
-    large = graph._replace(weights=light * (heaviest // 10))
-    blocks = partition_with_backend(large, None, int64(470, 470), [(1, "strong")], here)[0]
-    reference = partition_with_backend(small, None, int64(470, 470), [(1, "strong")], here)[0]
-    assert cut(small, blocks) <= 1.25 * cut(small, reference)
-
-
-def test_arcs_of_weight_zero_are_left_out():
-    graph = CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 0, 7, 0]).symmetric()
-    kept = partition._without_zero_arcs(graph)
-    assert kept.indptr.tolist() == [0, 1, 2, 3, 4]
-    assert kept.targets.tolist() == [1, 0, 3, 2]
-    assert kept.weights.tolist() == [5, 5, 7, 7]
 
 
 @given(
@@ -290,11 +168,3 @@ def test_scaled_bounds_imply_the_true_ones(loads, blocks, slack, seed):
     for block, bound in enumerate(bounds):
         if int(weights[choice == block].sum()) <= bound:
             assert int(true[choice == block].sum()) <= int(caps[block])
-
-
-def test_bounds_that_are_none_are_cut_to_31_bits():
-    weights, bounds = scale_loads(int64(*range(1, 51)), int64(2**62, 2**62, 2**62), 50)
-    assert bounds == [1275] * 3
-    assert weights.tolist() == list(range(1, 51))
-    _, bounds = scale_loads(np.full(4, 2**28), np.full(1000, 2**60), 4)
-    assert sum(bounds) < 2**31

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.engine.partition import partition_many
-from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
-from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available
-from hopbytes_laboratory.partitioners.group_partitions import PartitionerSettings
-from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
+from hopbytes_laboratory.partitioners.pool import WorkerPool
 from reference import graph_reference as reference_graph
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
@@ -35,24 +26,6 @@ BOTH = (
     "multisection:kaminpar_partitions=2,kaminpar_inner_partitions=1,kaminpar_preset=eco,kaminpar_from=500"
 )
 ALONE = f"{BOTH},repetitions=0"
-
-
-def two_grids(side: int) -> tuple[Csr, np.ndarray]:
-    """Return one grid and a group per half, so that arcs between the groups have to be left out."""
-    csr = grid(side).symmetric()
-    return csr, (np.arange(side * side) % side >= side // 2).astype(np.int32)
-
-
-def ask(csr, group, tries=1, smallest=1, slack=1.05, pool=None, deadline=None, blocks=2):
-    sizes = np.bincount(group)
-    caps = np.repeat((sizes * slack / blocks).astype(np.int64) + 1, blocks)
-    start = np.arange(0, len(caps) + 1, blocks, dtype=np.int64)
-    seeds = np.arange(len(sizes), dtype=np.uint64) + np.uint64(2**63)
-    settings = PartitionerSettings(tries, "eco", smallest)
-    with pool or WorkerPool(1, in_process=True) as workers:
-        return group_partitions.partition_groups(
-            SearchProblem(csr), VertexGroups(group, start, caps, seeds), settings, workers, deadline
-        )
 
 
 # ------------------------------------------------------------------ mapper
@@ -81,15 +54,6 @@ def test_the_mapping_does_not_depend_on_threads_or_workers(mapper, monkeypatch):
         assert again.info["work"] == expected.info["work"]
 
 
-@needs_kaminpar
-def test_seeds_matter():
-    found = {
-        hb.map_tasks(grid(50), WHERE, ALONE, seed=seed, threads=1, partition=True).pe.tobytes()
-        for seed in range(3)
-    }
-    assert len(found) == 3
-
-
 @pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
 def test_hidden_kaminpar_leaves_the_built_in_partitioner(mapper, monkeypatch):
     monkeypatch.setenv("HOPBYTES_WITHOUT_KAMINPAR", "1")
@@ -97,118 +61,6 @@ def test_hidden_kaminpar_leaves_the_built_in_partitioner(mapper, monkeypatch):
     alone = hb.map_tasks(grid(50), WHERE, Multisection(), seed=5, threads=1, partition=True)
     assert mapping.pe.tobytes() == alone.pe.tobytes()
     assert mapping.info["work"] == {**alone.info["work"], "kaminpar_used": 0, "kaminpar_failed": 0}
-
-
-def test_exact_counts_are_never_asked_for(monkeypatch):
-    def refuse(*_):
-        raise AssertionError("called for an exact problem")
-
-    monkeypatch.setattr(group_partitions, "submit", refuse)
-    mapping = hb.map_tasks(
-        grid(50), hb.allocate(WHERE, oversubscribe=True), ALONE, seed=5, threads=1, partition=False
-    )
-    assert set(np.bincount(mapping.pe)) <= {208, 209}
-    assert mapping.info["work"]["kaminpar_used"] == 0
-
-
-@pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
-def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
-    monkeypatch.setattr(group_partitions, "available", lambda name: True)
-    monkeypatch.setattr("hopbytes_laboratory.partitioners.dispatch.available", lambda name: True)
-    monkeypatch.setattr(Job, "run_here", lambda job: job.fail("out of luck"))
-    monkeypatch.setenv("HOPBYTES_WORKERS", "0")
-    mapping = hb.map_tasks(grid(50), WHERE, mapper, seed=5, threads=1, partition=True)
-    alone = hb.map_tasks(grid(50), WHERE, Multisection(), seed=5, threads=1, partition=True)
-    assert mapping.pe.tobytes() == alone.pe.tobytes()
-    assert mapping.info["work"] == {
-        **alone.info["work"], "kaminpar_used": 0, "kaminpar_failed": 5,
-        **{name: mapping.info["work"][name] for name in ("arcs", "span")},
-    }  # fmt: skip
-    assert mapping.info["work"]["arcs"] > alone.info["work"]["arcs"]  # what was asked for is work
-
-
-@needs_kaminpar
-def test_a_hub_goes_to_the_built_in_partitioner():
-    loads = np.ones(2500, np.int64)
-    loads[7] = 2000
-    mapping = hb.map_tasks(grid(50, loads=loads), WHERE, ALONE, seed=5, threads=1, partition=True)
-    assert mapping.info["work"]["kaminpar_used"] < 5
-    held = np.bincount(mapping.pe, weights=loads, minlength=WHERE.k)
-    assert held.max() <= 2000 + -(-4499 // 12)
-
-
-def test_unknown_preset_is_refused_when_the_mapper_is_made():
-    with pytest.raises(UnsupportedError, match=mentions("'strong'")):
-        hb.map_tasks(grid(5), WHERE, "multisection:kaminpar_partitions=1,kaminpar_preset=storng")
-
-
-# -------------------------------------------------------------- candidates
-
-
-@needs_kaminpar
-def test_rows_hold_blocks_of_large_groups_only():
-    csr, group = two_grids(40)
-    group[:300] = 2
-    found = ask(csr, group, tries=2, smallest=400)
-    assert found.rows.shape == (2, 1600)
-    assert found.rows.dtype == np.int32
-    assert (found.used, found.failed) == (4, 0)
-    assert (found.rows[:, group == 2] == -1).all()
-    assert set(found.rows[:, group < 2].ravel()) == {0, 1}
-    assert not np.array_equal(found.rows[0], found.rows[1])
-
-
-@needs_kaminpar
-def test_groups_are_partitioned_as_if_alone():
-    """A 40 x 20 half cut across its short side costs 20; arcs to the other half must not be seen."""
-    csr, group = two_grids(40)
-    found = ask(csr, group, tries=3)
-    sources = np.repeat(np.arange(1600), np.diff(csr.indptr))
-    for half in (0, 1):
-        inside = (group[sources] == half) & (group[csr.targets] == half)
-        cuts = [int((row[sources] != row[csr.targets])[inside].sum()) // 2 for row in found.rows]
-        assert min(cuts) <= 24
-
-
-def test_nothing_is_asked_for_small_single_block_or_no_tries():
-    csr, group = two_grids(20)
-    for options in ({"smallest": 201}, {"tries": 0}, {"blocks": 1}):
-        found = ask(csr, group, **options)
-        assert (found.rows, found.used, found.failed) == (None, 0, 0)
-
-
-def test_after_the_deadline_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(group_partitions, "submit", None)
-    csr, group = two_grids(20)
-    found = ask(csr, group, tries=3, deadline=time.monotonic())
-    assert (found.rows, found.used, found.failed) == (None, 0, 0)
-
-
-@needs_kaminpar
-def test_tries_that_end_after_the_deadline_fail():
-    csr, group = two_grids(400)
-    found = ask(csr, group, tries=60, deadline=time.monotonic() + 0.5, pool=WorkerPool(1, start_work=0))
-    assert found.failed > 0
-    assert found.used + found.failed == 120
-
-
-@needs_kaminpar
-def test_an_interrupt_closes_the_graph_files(monkeypatch):
-    tickets = []
-
-    def remember(*arguments):
-        tickets.append(submit(*arguments))
-        if len(tickets) == 2:
-            raise KeyboardInterrupt
-        return tickets[-1]
-
-    submit = group_partitions.submit
-    monkeypatch.setattr(group_partitions, "submit", remember)
-    csr, group = two_grids(20)
-    with pytest.raises(KeyboardInterrupt):
-        ask(csr, group)
-    assert tickets[0].file.closed
-    tickets[1].file.close()
 
 
 # ----------------------------------------------------------------- kernels
@@ -240,24 +92,3 @@ def test_induced_graphs_are_those_of_the_twin(n, arcs, chosen, weighted):
         return count, [array.tolist() for array in out]
 
     assert run(_core) == run(reference_graph)
-
-
-def test_a_candidate_stands_when_there_are_no_runs():
-    """runs=0: groups with a candidate keep it, the others get a run of their own."""
-    csr, group = two_grids(20)
-    sizes = np.bincount(group)
-    caps, start = np.repeat(sizes // 2, 2).astype(np.int64), np.array([0, 2, 4], np.int64)
-    odd = (np.arange(400) % 2).astype(np.int32)  # a bad partition that any run would beat
-    given_rows = np.where(group == 0, odd, -1).astype(np.int32)[None]
-    seeds = np.array([1, 2], np.uint64)
-    cuts = {}
-    for runs in (0, 1):
-        child, cut = partition_many(
-            SearchProblem(csr), VertexGroups(group, start, caps, seeds), PartitionSettings(repetitions=runs),
-            candidates=given_rows,
-        )
-        assert np.bincount(2 * group + child).max() <= 100
-        cuts[runs] = cut.tolist()
-    assert cuts[0][0] == 180  # 20 rows of 10 alternating vertices: 9 edges each
-    assert cuts[1][0] <= 15
-    assert cuts[0][1] == cuts[1][1] <= 15

@@ -78,20 +78,3 @@ def test_what_is_printed_fits_its_schema(results, capsys):
     schema, answer = json.loads(SCHEMA.read_text()), json.loads(capsys.readouterr().out)
     jsonschema.Draft202012Validator(schema).validate(answer)
     assert set(answer) == set(schema["properties"])
-
-
-def test_errors_of_runs_are_one_line(results, capsys):
-    def error(*arguments):
-        assert compare_runs.main([str(results), *arguments]) == 1
-        printed = capsys.readouterr()
-        assert (printed.out, printed.err.count("\n")) == ("", 1)
-        return printed.err
-
-    unknown = error()
-    assert "no run of sharedmap" in unknown
-    assert "--baseline ours:eco" in unknown
-    assert "unknown baseline 'their', did you mean 'theirs'?" in error("--baseline", "their")
-    results.write_text(results.read_text().replace('"comm_cost": 40', '"error": "no module named rival"'))
-    assert "no module named rival" in error("--baseline", "theirs")
-    results.write_text("{}\n")
-    assert f"{results}:1: no 'instance'" in error()

@@ -5,12 +5,10 @@ import pytest
 
 import hopbytes as hb
 from helpers.strategies import random_graph
-from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.groups import nodes_of
-from hopbytes.engine.problem import PartitionSettings
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes_laboratory.libtopomap import halves, host_graph
+from hopbytes_laboratory.libtopomap import host_graph
 
 NAMES = ("libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm")
 
@@ -35,11 +33,6 @@ def test_the_graph_of_the_network_holds_nodes_routers_and_both_directions():
     assert all(weights[near, far] == weights[far, near] for near, far in weights)
     # Three cables of 3 both ways and three places as wide, each seen from both ends; four cables of 5.
     assert sorted(weights.values()) == [6] * 12 + [10] * 8
-
-
-def test_ends_without_a_node_of_the_job_are_left_out():
-    graph = host_graph(nodes_of(hb.allocate("fattree:4x4", hosts="nodes:0,5")), "test")
-    assert (graph.places, graph.count) == (2, 2 + 2 + 4 + 4)
 
 
 def test_greedy_by_hand():
@@ -106,13 +99,6 @@ def test_tasks_that_do_not_talk_and_single_nodes(name):
     for spec in ("torus:4 / core:2", "torus:1 / core:8"):
         mapping = map_tasks(silent, hb.allocate(spec), name)
         assert np.array_equal(np.sort(mapping.pe), np.arange(8))
-
-
-def test_halves_meet_their_sizes():
-    for n in (1, 2, 7, 12):
-        graph = random_graph(np.random.default_rng(n), n=n).symmetric_positive()
-        part = halves(graph, np.ones(n, np.int64), PartitionSettings(), Effort())
-        assert np.array_equal(np.sort(part), np.arange(n))
 
 
 @pytest.mark.parametrize("name", NAMES)

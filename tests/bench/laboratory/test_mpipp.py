@@ -3,14 +3,11 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.errors import mentions
 from hopbytes import kernels
-from hopbytes.errors import UnsupportedError
 from hopbytes_laboratory.mpipp import best_swap
 from reference import best_swap_reference
 
@@ -38,20 +35,6 @@ def test_mpipp_of_the_paper_keeps_to_the_cores_of_its_start():
         other = hb.evaluate(graph, hb.Mapping(pe, where, {}), baselines=False).mapping.comm_cost
         assert other >= kept.info["comm_cost"]
     assert hb.map_tasks(graph, where, "mpipp", seed=3).info["comm_cost"] < kept.info["comm_cost"]
-
-
-def test_five_starts_are_no_worse_than_the_first_of_them():
-    where = hb.allocate("node:4@10 core:4@1")
-    for seed in range(5):
-        graph = hb.read(f"hierarchical:4x4:seed={seed}:spread=100:factor=2")
-        one, five = (hb.map_tasks(graph, where, f"mpipp:starts={s}", seed=seed) for s in (1, 5))
-        assert five.info["comm_cost"] <= one.info["comm_cost"]
-
-
-def test_mpipp_refuses_tables_beyond_memory():
-    where = hb.allocate("node:1000@10 core:20@1")
-    with pytest.raises(UnsupportedError, match=mentions("134217728")):
-        hb.map_tasks(hb.read("alltoall:20000:groups=10000"), where, "mpipp")
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,23 +1,16 @@
 """PTRAM by several leaders: the placement of the serial mapper, each leader with its own routes only."""
 
-
 import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions
 from helpers.paths import EXAMPLES
 from helpers.strategies import random_graph
 from helpers.together import together
-from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
-from hopbytes.algorithms.refiners.refine_ptram import RULES, HottestLink
-from hopbytes.algorithms.two_level.groups import groups_of_mapping, nodes_of
-from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
-from hopbytes.algorithms.two_level.routing import routed_groups
-from hopbytes.errors import InfeasibleError
-from hopbytes_laboratory.ptram import Leaders, StrandedError, map_with_leaders
-from hopbytes_laboratory.ptram.search import OwnRoutes
+from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.two_level.groups import nodes_of
+from hopbytes_laboratory.ptram import Leaders, map_with_leaders
 
 MACHINES = [
     "fattree:3x2x2:up=1x2x1 / core:2@1", "torus:3x4@5:nodes=2 / core:2@1", "torus:2x3x2:bw=3x2x6 / core:2@1",
@@ -74,102 +67,3 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
                 assert (report[0]["messages"], report[0]["bytes"]) == (0, 0)
             else:
                 assert min(each["messages"] for each in report) > 0
-
-
-@pytest.mark.parametrize("spec", MACHINES)
-def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec):
-    won = 0
-    for seed in range(6):
-        graph, where = case(spec, seed)
-        rng, rule = np.random.default_rng(seed), ("paper", "count", "listing")[seed % 3]
-        nearby = seed in {2, 3}
-        refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
-        share = Bounds(np.ones(where.k, np.int64))
-        pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
-        if rule == "listing":  # nodes without a group, which only the listing leaves out
-            graph = random_graph(rng, n=where.k // 2)
-            pe = np.arange(graph.n, dtype=np.int32)
-        grouped = groups_of_mapping(graph, where, pe, share)
-        problem = routed_groups(graph, grouped, None, "a test")
-        serial = refiner.search(grouped, problem, Effort())
-        won += serial[1]
-
-        def lead(comm, where=where, problem=problem, start=grouped.start, rule=rule, nearby=nearby):
-            leaders = Leaders(comm, where.machine.network())
-            if comm.Get_rank():
-                return leaders.serve()
-            found = leaders.search(
-                problem, start=start, nearest=9, rounds=6, rule=RULES.index(rule), nearby=nearby
-            )
-            leaders.close(0)
-            return found
-
-        for size in (1, 2, 3, 5):
-            if size <= grouped.nodes.count:
-                place, rounds, evaluations = together(size, lead)[0]
-                assert place.tobytes() == serial[0].tobytes(), (seed, size)
-                assert (rounds, evaluations) == serial[1:]
-    # Where flows spread evenly the hottest link is a node's own, which exchanges do not relieve.
-    assert won > 0 or "spread" in spec
-
-
-@pytest.mark.parametrize("spec", [MACHINES[0], MACHINES[2], MACHINES[5]])
-def test_any_groups_of_leaders_and_threads_give_the_serial_mapping(spec):
-    for seed in range(2):
-        graph, where = case(spec, seed)
-        mapper = HybridGreedy(raw=seed == 0)
-        refiner = HottestLink(nearest=5, rule=("paper", "listing")[seed])
-        serial = hb.map_tasks(graph, where, [mapper, refiner], seed=3, threads=1)
-        sizes = [size for size in (1, 5, 7) if size <= nodes_of(where).count]
-        flat = led(sizes[-1], graph, where, mapper, refiner)[1]
-        for size in sizes:
-            for members, threads in ((1, 2), (2, 1), (3, 3), (size, 1), (size + 2, 2)):
-                mapping, report = led(size, graph, where, mapper, refiner, members=members, threads=threads)
-                assert mapping.pe.tobytes() == serial.pe.tobytes(), (seed, size, members)
-                assert mapping.info["work"]["swaps_evaluated"] == serial.info["work"]["swaps_evaluated"]
-                if size != sizes[-1]:
-                    continue
-                assert [each["evaluations"] for each in report] == [each["evaluations"] for each in flat]
-                if 1 < members < size:  # those who do not speak for their group send less than in one group
-                    quiet = [one for rank, one in enumerate(report) if rank % members]
-                    assert max(one["messages"] for one in quiet) < min(one["messages"] for one in flat)
-
-
-def test_nearest_nodes_are_those_of_the_serial_search():
-    where = hb.allocate("torus:3x4@5:nodes=2")
-    nodes = nodes_of(where)
-    near = neighbourhood_of(nodes).near.reshape(nodes.count, -1)
-    own = OwnRoutes(where.machine.network(), np.arange(24, dtype=np.int32), 7, 12, 0)
-    for site in own.sites.tolist():
-        assert own.nearest(site, 9).tolist() == near[site][near[site] != site][:9].tolist()
-
-
-def test_more_leaders_than_nodes_are_refused():
-    graph, where = case("torus:3@1", 0)
-    with pytest.raises(InfeasibleError, match=mentions("4", "3")):
-        together(4, lambda comm: Leaders(comm, where.machine.network()).check(nodes_of(where).count))
-
-    def lead(comm):
-        leaders = Leaders(comm, where.machine.network())
-        if comm.Get_rank():
-            return leaders.serve()
-        with pytest.raises(InfeasibleError, match=mentions("4", "3")):
-            map_with_leaders(leaders, graph, where, HybridGreedy(), HottestLink())
-        leaders.close(1)
-        return 1
-
-    assert together(4, lead) == [1, 1, 1, 1]
-
-
-def test_a_leader_that_fails_says_so(monkeypatch):
-    graph, where = case(MACHINES[0], 0)
-    built = OwnRoutes.__init__
-
-    def broken(self, network, endpoints, first, last, shift, threads):
-        if first > 0:
-            raise MemoryError
-        built(self, network, endpoints, first, last, shift, threads)
-
-    monkeypatch.setattr(OwnRoutes, "__init__", broken)
-    with pytest.raises(StrandedError, match="leader 1: MemoryError"):
-        led(2, graph, where, HybridGreedy(), HottestLink())

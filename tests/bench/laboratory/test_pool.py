@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -17,7 +16,6 @@ from helpers.graphs import grid_csr
 from helpers.paths import TESTS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes_laboratory.partitioners import parhip
-from hopbytes_laboratory.partitioners import pool as workers
 from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
 
 pytest.importorskip("kaminpar")
@@ -62,15 +60,6 @@ def work(pool, *jobs):
     """Have jobs done, and wait for their answers."""
     pool.submit(jobs)
     pool.wait(jobs)
-
-
-def test_answers_arrive_in_the_jobs_they_belong_to(make_job):
-    jobs = [make_job(side, seed=seed) for side in (8, 20, 33) for seed in (1, 2)]
-    with WorkerPool(2, start_work=0) as pool:
-        pool.submit(jobs)
-        assert len(pool.process_ids()) == 2
-        pool.wait(jobs)
-    assert [len(job.answer) // 4 for job in jobs] == [64, 64, 400, 400, 1089, 1089]
 
 
 @pytest.mark.parametrize(("most", "options"), [(None, {}), ("0", {"start_work": 0})])
@@ -123,41 +112,6 @@ def test_killed_worker_fails_its_job_and_is_replaced(make_job):
         assert next_one.answer is not None
 
 
-def test_worker_killed_while_idle_costs_nothing(make_job):
-    first, second = make_job(20), make_job(20)
-    with WorkerPool(1, start_work=0) as pool:
-        work(pool, first)
-        os.kill(pool.process_ids()[0], signal.SIGKILL)
-        assert until(lambda: not pool.process_ids())
-        work(pool, second)
-        assert second.answer == first.answer
-        assert pool.lost == 0
-
-
-def test_pool_may_outlive_the_thread_that_used_it_first(make_job):
-    # The kernel ties a worker's life to the thread that started it.
-    first, second = make_job(20), make_job(20)
-    with WorkerPool(1, start_work=0) as pool:
-        thread = threading.Thread(target=work, args=[pool, first])
-        thread.start()
-        thread.join()
-        work(pool, second)
-        assert first.answer == second.answer is not None
-
-
-def test_deadline_gives_up_and_leaves_a_usable_pool(make_job):
-    slow = [make_job(700, preset="strong") for _ in range(3)]
-    with WorkerPool(1, start_work=0) as pool:
-        pool.submit(slow)
-        processes = pool.process_ids()
-        pool.wait(slow, time.monotonic() + 0.05)
-        assert [job.reason for job in slow[1:]] == ["no time left"] * 2
-        assert until(lambda: not any(alive(process) for process in processes))
-        again = make_job(20)
-        work(pool, again)
-        assert again.answer is not None
-
-
 def test_keyboard_interrupt_leaves_no_process(make_job):
     job = make_job(700, preset="strong")
     pool = WorkerPool(2, start_work=0)
@@ -175,11 +129,6 @@ def test_keyboard_interrupt_leaves_no_process(make_job):
     assert not any(alive(process) for process in processes)
     assert job.done
     assert job.answer is None
-
-
-def test_waiting_for_a_foreign_job_is_refused(make_job):
-    with WorkerPool(1) as pool, pytest.raises(ValueError, match="never submitted"):
-        pool.wait([make_job(8)])
 
 
 PARENT = """
@@ -212,66 +161,9 @@ def test_workers_die_with_their_parent():
     assert until(lambda: not any(alive(process) for process in processes))
 
 
-def test_temporary_file_where_memory_files_are_missing(make_job, monkeypatch):
-    usual = make_job(20)
-    monkeypatch.delattr(os, "memfd_create", raising=False)
-    job = make_job(20)
-    with WorkerPool(1, start_work=0) as pool:
-        work(pool, usual, job)
-    assert job.answer is not None
-    assert job.answer == usual.answer
-
-
-def test_worker_ends_when_its_channel_closes():
-    worker = workers._Worker.start()
-    worker.channel.close()
-    assert worker.process.wait(timeout=10) == 0
-
-
-def test_interrupt_at_the_keyboard_reaches_only_the_parent(make_job):
-    first, second = make_job(20), make_job(20)
-    with WorkerPool(1, start_work=0) as pool:
-        work(pool, first)
-        process = pool.process_ids()[0]
-        os.kill(process, signal.SIGINT)
-        work(pool, second)
-        assert second.answer is not None
-        assert pool.process_ids() == [process]
-
-
 @pytest.mark.parametrize(
     "error", [FormatError("a.xml", 3, "x, expected y"), FormatError("a", None, "z"), UnsupportedError("no")]
 )
 def test_errors_reach_another_process(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
-
-
-@pytest.mark.parametrize("started", [0, 1])
-def test_a_pool_that_may_start_no_process_works_with_what_it_has(make_job, monkeypatch, started):
-    """The limit of processes is reached: the same answers as ever, in fewer processes or in this one."""
-    start = workers._Worker.start
-    left = [started]
-
-    def limited():
-        if not left[0]:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
-        left[0] -= 1
-        return start()
-
-    with WorkerPool(2, in_process=True) as alone:
-        expected = [make_job(seed=seed) for seed in range(4)]
-        work(alone, *expected)
-    monkeypatch.setattr(workers._Worker, "start", limited)
-    with WorkerPool(2, start_work=0) as pool:
-        jobs = [make_job(seed=seed) for seed in range(4)]
-        work(pool, *jobs)
-        assert len(pool.process_ids()) == started
-    assert [job.answer for job in jobs] == [job.answer for job in expected]
-    assert all(job.answer for job in jobs)
-
-
-def test_weights_beyond_31_bits_keep_their_proportions():
-    scaled = np.concatenate(list(parhip._scaled_chunks(np.array([2**40, 2**39, 1]))))
-    assert int(scaled.sum(dtype=np.int64)) < 2**31
-    assert scaled.tolist() == [1431655761, 715827880, 1]

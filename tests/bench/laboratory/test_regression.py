@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import hopbytes as hb
 from helpers.errors import mentions
-from hopbytes.cost.metrics.mapping_metrics import measure, measure_all
 from hopbytes.errors import FormatError
-from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
+from hopbytes_laboratory.regression import explain_times
 
 
 def standardised(values):
@@ -27,13 +25,6 @@ def test_coefficients_come_back():
     assert next(iter(found.coefficients)) == "a"
     assert found.explained > 0.999
     assert found.residual < 0.01
-
-
-def test_metrics_that_would_speed_things_up_get_nothing():
-    rising = np.arange(10.0)
-    found = explain_times({"up": rising, "down": -rising}, 5 - rising / 10)
-    assert found.coefficients["up"] == 0
-    assert found.coefficients["down"] > 0
 
 
 def test_groups_are_compared_inside_only():
@@ -59,21 +50,6 @@ def test_constant_columns_are_dropped_and_collinear_ones_named():
     assert found.correlations["a", "twin"] == pytest.approx(1)
     expected = a.std() * 0.1 / np.mean(2 + 0.1 * a)
     assert found.coefficients["a"] + found.coefficients["twin"] == pytest.approx(expected)
-
-
-def test_the_columns_of_the_paper():
-    where = hb.allocate("torus:3x3 / core:2")
-    graph = hb.CommGraph.from_edges(range(17), range(1, 18), range(1, 18))
-    rng = np.random.default_rng(0)
-    runs = [measure_all(graph, where, rng.permutation(18).astype(np.int32)) for _ in range(20)]
-    columns = metric_columns(runs)
-    assert list(columns) == list(SYMBOLS)
-    assert len(columns) == 14
-    found = explain_times(columns, [1 + run.links.hop_bytes for run in runs])
-    assert found.coefficients["WH"] > 0
-    assert set(found.dropped) >= {"TV", "TM"}  # one task per core: the same for every placement
-    with pytest.raises(FormatError, match="run 0 has no"):
-        metric_columns([measure(graph, where, np.arange(18, dtype=np.int32))])
 
 
 @pytest.mark.parametrize(("columns", "times", "said"), [

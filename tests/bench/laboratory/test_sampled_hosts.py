@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions
-from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.spec import parse_machine
-from hopbytes_laboratory.sampled_hosts import nodes_along_curve, sample_nodes
+from hopbytes_laboratory.sampled_hosts import sample_nodes
 
 
 def test_kinds_of_draws():
@@ -22,30 +21,6 @@ def test_kinds_of_draws():
     assert np.flatnonzero(sample_nodes(machine, "first:nodes=3")).tolist() == [0, 1, 2]
     drawn = [sample_nodes(machine, f"sfc:nodes=100:holes=0.3:seed={seed}") for seed in (3, 4)]
     assert not np.array_equal(*drawn)
-
-
-def test_holes_take_about_their_share():
-    machine = parse_machine("torus:16x16x16")
-    order = nodes_along_curve(machine)
-    shares = []
-    for seed in range(20):
-        used = sample_nodes(machine, f"sfc:nodes=500:holes=0.25:seed={seed}")[order]
-        places = np.flatnonzero(np.concatenate([used, used]))
-        # The shortest stretch of the closed curve that holds all chosen nodes.
-        length = (places[499:999] - places[:500]).min() + 1
-        shares.append(1 - 500 / length)
-    assert 0.18 < np.mean(shares) < 0.32
-    used = sample_nodes(machine, "sfc:nodes=500:seed=1")[order]
-    assert np.count_nonzero(np.diff(np.append(used, used[0]))) == 2
-
-
-def test_compact_draws_are_closer_together_than_scattered_ones():
-    machine = parse_machine("torus:16x16x16")
-    mean = {}
-    for text in ("sfc:nodes=64:holes=0.2:seed=1", "scattered:nodes=64:seed=1"):
-        nodes = np.flatnonzero(sample_nodes(machine, text))
-        mean[text[0:3]] = machine.network().hops(nodes[:, None], nodes[None, :]).mean()
-    assert mean["sfc"] < 0.7 * mean["sca"]
 
 
 def test_numbers_on_any_machine():
@@ -66,11 +41,6 @@ def test_faults_are_one_line(text, said):
         hb.allocate("torus:4x4", hosts=text)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_too_many_holes():
-    with pytest.raises(InfeasibleError, match=mentions("4096")):
-        sample_nodes(parse_machine("torus:16x16x16"), "sfc:nodes=4096:holes=0.5")
 
 
 def test_fewer_names_than_nodes_say_what_to_do():

@@ -3,40 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.instances import graphs
 from bench.papers import qaplib
-from bench.studies import exact
-
-
-def test_pieces_are_what_they_say(tmp_path):
-    mesh = graphs.grid(40, 40)
-    ball = exact.ball(mesh, 200, np.random.default_rng(1))
-    assert len(set(ball.tolist())) == 200
-    piece = exact.induced(mesh, ball)
-    assert piece.n == 200
-    # Reached from one vertex, so all of one piece.
-    reached, frontier = {0}, [0]
-    while frontier:
-        v = frontier.pop()
-        for u in piece.targets[piece.indptr[v] : piece.indptr[v + 1]].tolist():
-            if u not in reached:
-                reached.add(u)
-                frontier.append(u)
-    assert len(reached) == 200
-    assert [len(block) for block in exact.blocks(mesh, 250, 3)] == [250] * 6
-
-
-def test_ours_is_exact_and_cuts_are_recounted():
-    mesh = graphs.grid(10, 10)
-    piece = exact.Piece("grid", "block", mesh)
-    parts, seconds = exact.ours([piece, piece], 4, 0, exact.PartitionSettings())
-    assert seconds >= 0
-    assert len(parts) == 2
-    assert all(exact.is_exact(part, 4) for part in parts)
-    halves = np.repeat([0, 1], 50)
-    assert exact.cut_of(mesh, halves) == 10
-    assert not exact.is_exact(np.array([0, 0, 0, 1]), 2)
-    assert exact.is_exact(np.array([0, 0, 1]), 2)
 
 
 @pytest.fixture
@@ -53,24 +20,3 @@ def test_instances_are_read_and_judged(small):
     assert np.count_nonzero(instance.flow) == 4
     assert instance.cost(np.array([0, 2, 1, 3])) == 24
     assert instance.cost(np.arange(4)) == 2 * (5 * 2 + 7 * 2)
-
-
-def test_a_run_is_a_row_and_rows_make_a_table(small):
-    instance = qaplib.read_instance(small)
-    row = qaplib.run(instance, ["--mapper", "identity", "--refine", "tabu"], seed=1, limit=5)
-    assert row["error"] is None
-    assert (row["cost"], row["gap"]) == (24, 0)
-    bad = qaplib.run(instance, ["--mapper", "nothing"], seed=1, limit=5)
-    assert "nothing" in bad["error"]
-    lines = list(qaplib.table([row, bad]))
-    assert any(line.startswith("mine4 ") and " 0.000" in line for line in lines)
-    assert "1 of 2 runs failed" in lines[-2]
-
-
-def test_families_of_generated_instances_are_told_apart():
-    def family(name):
-        return qaplib.Instance(name, 1, np.zeros((1, 1)), np.zeros((1, 1))).family
-
-    assert [family(name) for name in ("tai80b", "tai100a", "sko100c", "bur26a")] == [
-        "tai*b", "tai*a", "sko", "bur",
-    ]

@@ -1,12 +1,9 @@
-"""The torus experiments: patterns of products by hand, ratios and tables of made-up rows."""
-
-import json
+"""The torus experiments: patterns of products by hand, the values that parts send."""
 
 import numpy as np
-import pytest
 
 import hopbytes as hb
-from bench.papers import paper003, paper003_table
+from bench.papers import paper003
 
 
 def test_a_value_goes_once_to_every_other_part():
@@ -18,40 +15,3 @@ def test_a_value_goes_once_to_every_other_part():
     arcs = dict(zip(ends, found.volumes.tolist(), strict=True))
     assert arcs == {(0, 1): 1, (0, 2): 1, (1, 0): 3, (2, 0): 1}
     assert set(found.messages.tolist()) == {1}
-
-
-def test_allocations_have_holes_and_the_size_asked():
-    whole = hb.allocate(paper003.MACHINE)
-    nodes = np.unique(paper003.sparse_nodes(whole, 64, 101).node_of_pe)
-    assert len(nodes) == 64
-    assert nodes.max() - nodes.min() > 64
-    others = np.unique(paper003.sparse_nodes(whole, 64, 102).node_of_pe)
-    assert not np.array_equal(nodes, others)
-
-
-def rows():
-    made = []
-    for graph, mc in (("a", 50), ("b", 200)):
-        for step, ratio, cpu in (("DEF", 1.0, 0.0), ("UMC", 0.5 if graph == "a" else 0.72, 2.0)):
-            values = dict.fromkeys(paper003_table.METRICS, mc * ratio)
-            about = {"case": graph, "order": "in order", "parts": 1024, "step": step, "cpu": cpu}
-            made.append(about | values)
-    return made
-
-
-def test_tables_hold_geometric_means_beside_what_was_published():
-    assert paper003_table.ratios(rows(), "MC")["in order", 1024, "UMC"] == pytest.approx(0.6)
-    lines = paper003_table.table(rows()).splitlines()
-    overall = next(line for line in lines if line.strip().startswith("all"))
-    assert overall.split()[:4] == ["all", "UMC", "-40.0", "-40.0"]
-    assert overall.endswith(paper003_table.PUBLISHED["UMC"])
-    assert lines[-1].split() == ["UMC", "2.000"]
-
-
-def test_figures_are_drawn_beside_the_rows(tmp_path):
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "torus.jsonl"
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    written = paper003_table.draw(paper003_table.rows_of(out), out)
-    assert [path.name for path in written] == ["torus_in_order.png", "torus_times.png"]
-    assert all(path.stat().st_size > 5000 for path in written)

@@ -1,10 +1,6 @@
-"""PTRAM's experiments: patterns by count, ratios of made-up rows."""
+"""PTRAM's experiments: the arcs of its patterns."""
 
-import json
-
-import pytest
-
-from bench.papers import ptram, ptram_table
+from bench.papers import ptram
 
 
 def test_patterns_have_the_arcs_of_the_paper():
@@ -12,42 +8,3 @@ def test_patterns_have_the_arcs_of_the_paper():
     assert arcs["2-D 5-point"] == 2 * 2 * 64 * 63
     assert arcs["3-D 15-point"] == 3 * 2 * 16 * 16 * 15 + 8 * 15**3
     assert arcs["all-to-all"] == 4096 * 63
-
-
-def rows():
-    made = []
-    for draw, mc in ((0, 30.0), (1, 20.0), (2, 80.0)):
-        base = dict.fromkeys(ptram_table.METRICS, 100.0)
-        step = dict.fromkeys(ptram_table.METRICS, mc) | {"cpu": 2.0}
-        found = {"DEF": base, "DEF listed": {key: 2 * value for key, value in base.items()}, "PTRAM": step}
-        made.append({"what": "quality", "pattern": "all-to-all", "draw": draw, "rows": found})
-    seconds = {"partition": 0.5, "PTRAM": 1.5}
-    return [*made, {"what": "time", "pattern": "all-to-all", "processes": 4096, "seconds": seconds}]
-
-
-def test_tables_hold_geometric_means_of_draws_beside_what_was_published():
-    found = ptram_table.ratios(rows())
-    assert found["all-to-all", "first 512", "PTRAM", "machine"]["max_congestion"] == [0.3]
-    lines = ptram_table.table(rows()).splitlines()
-    scattered = next(line for line in lines if "scattered" in line).split()
-    assert scattered[:7] == ["all-to-all", "scattered", "PTRAM", "0.40", "0.40", "(0.20-0.80)", "0.40"]
-    assert scattered[-1] == "0.50"
-    assert lines[-1].split() == ["4096", "all-to-all", "0.50", "1.50", "5"]
-
-
-def test_figures_are_drawn_beside_the_rows(tmp_path):
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "fabric.jsonl"
-    out.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    written = ptram_table.draw(ptram_table.rows_of(out), out)
-    assert [path.name for path in written] == [
-        "fabric_first_512.png", "fabric_scattered.png", "fabric_times.png"
-    ]
-
-
-def test_runs_go_on_where_they_ended():
-    known = {ptram.key(row) for row in rows()}
-    left = [each[1:] for each in ptram.waiting("quality", 2, 1, known)]
-    assert ("all-to-all", 1) not in left
-    assert len(left) == 6
-    assert len(list(ptram.waiting("time", 2, 1, known))) == 8

@@ -7,33 +7,7 @@ import hopbytes as hb
 
 pytest.importorskip("hopbytes_laboratory", reason="no laboratory: pip install ./bench")
 
-from bench.papers import paper000, paper002, paper003
-from bench.papers.quick import Report
-
-
-def test_a_report_has_both_numbers_and_reasons():
-    report = Report("Title")
-    report.row("Fig. 1", "what", 1.5, 2)
-    report.missing("Fig. 2", "no machine")
-    lines = report.text().splitlines()
-    assert lines[0] == "Title"
-    assert [cell.strip() for cell in lines[1].split("|")] == ["", "", "paper", "ours"]
-    assert [cell.strip() for cell in lines[2].split("|")] == ["Fig. 1", "what", "1.5", "2"]
-    assert lines[3] == "Fig. 2: not here: no machine"
-    assert lines[4].endswith(" CPU seconds")
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_bins_and_shares_are_counted(seed):
-    ratios = np.random.default_rng(seed).choice([0.5, 0.9, 0.95, 1.0, 1.05, 1.1, 1.3, 2.0, 9.0], 50)
-    bins = [
-        sum(low <= ratio < high for ratio in ratios.tolist())
-        for low, high in zip(paper002.BINS, paper002.BINS[1:], strict=False)
-    ]
-    assert paper002.histogram(ratios) == bins
-    assert sum(bins) == 50
-    shares = [sum(ratio <= at for ratio in ratios.tolist()) / 50 for at in paper002.SHOWN]
-    assert paper002.cumulative(ratios) == pytest.approx(shares)
+from bench.papers import paper003
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,8 +32,3 @@ def test_metrics_of_a_partition_are_those_of_the_definition(seed):
     assert found["MSM"] == max(map(len, partners))
     assert found["cut"] == sum(part[graph.sources()] != part[graph.targets])
     assert found["balance"] == np.bincount(part, minlength=4).max() * 4 / graph.n
-
-
-def test_sizes_of_the_paper_are_all_of_them():
-    assert paper000.sizes_of("all") == [64 * k for k in range(1, 129)]
-    assert paper000.sizes_of("64,192") == [64, 192]

@@ -3,7 +3,6 @@
 import shutil
 import sys
 from argparse import Namespace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -61,34 +60,9 @@ def test_blocks_are_pes(measured):
 
 
 @TIME
-@pytest.mark.parametrize("way", ["mapped", "islands"])
-def test_our_engine_is_at_least_as_good(way, measured):
-    row = measured(way)
-    assert row["J"] <= measured("flat")["J"]
-    assert row["kept"]
-
-
-@TIME
 @pytest.mark.parametrize(("more", "says"), [
     ("--fails", "made no partition: it does not work"), ("--claims", "a cut of 113, its partition has 112"),
 ])  # fmt: skip
 def test_its_failures_are_said(more, says, measured):
     with pytest.raises(RuntimeError, match=says):
         measured("flat", more)
-
-
-def test_islands_keep_their_vertices_and_the_bound():
-    graph, where = grid(), hb.allocate(MACHINE)
-    unit = (np.arange(graph.n) >= 130).astype(np.int32)
-    bound = parhip_partition.load_bound(graph, where, Fraction(6, 100))
-    assert bound == 33
-    mapping = parhip_partition.finish(graph, where, unit, bound, "fast")
-    assert np.array_equal(mapping.pe // 4, unit)
-    assert np.bincount(mapping.pe).max() <= bound
-
-
-def test_islands_that_are_too_full_are_mapped_evenly():
-    graph, where = grid(), hb.allocate(MACHINE)
-    unit = (np.arange(graph.n) >= 160).astype(np.int32)
-    mapping = parhip_partition.finish(graph, where, unit, 32, "fast")
-    assert np.bincount(mapping.pe[:160]).tolist() == [40] * 4

@@ -1,7 +1,6 @@
 """Scotch as a rival: the files it is given, which of its answers counts, and the tables made of them."""
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +17,6 @@ def test_source_has_both_directions_with_their_sum():
     head, rows = ["0", "4 4", "0 010"], ["1 7 1", "1 7 0", "1 9 3", "1 9 2"]
     assert scotch_gmap.source_text(graph).splitlines() == head + rows
     assert scotch_gmap.source_text(graph, divisor=8).splitlines()[3:] == ["1 1 1", "1 1 0", "1 1 3", "1 1 2"]
-
-
-def test_trees_get_what_each_level_adds():
-    where = hb.allocate("node:4@20 package:2@5 numa:3@5 core:2@1")
-    assert scotch_gmap.target_text(where) == "tleaf 3 4 15 6 4 2 1\n"
-    packed = scotch_gmap.target_text(where, np.array([0, 1, 5]))
-    assert packed == "sub\n3 0 1 5\ntleaf 3 4 15 6 4 2 1\n"
 
 
 @pytest.mark.parametrize("spec", ["node:4@20 package:2@5 core:3@2", "torus:4x3x2@1", "mesh:3x5@1"])
@@ -57,12 +49,6 @@ def test_better_balanced_before_lower_cost():
     assert scotch_gmap.better_balanced(graph, where, [crowded, worse, better]) is better
 
 
-def test_its_absence_is_said(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(scotch_gmap.AbsentError, match="apt install scotch"):
-        scotch_gmap.program()
-
-
 @SCOTCH
 @pytest.mark.parametrize("spec", ["node:2@300 package:2@20 core:4@1", "mesh:4x2x2", "torus:4x4"])
 def test_scotch_means_the_same_machine(spec, monkeypatch):
@@ -80,52 +66,6 @@ def test_scotch_means_the_same_machine(spec, monkeypatch):
 
 
 @SCOTCH
-def test_terminals_are_the_only_ones_used():
-    where = hb.allocate("node:4@10 core:4@1")
-    chosen = np.array([2, 3, 9, 10, 11, 15])
-    for answer in scotch_gmap.both_ways(hb.read("alltoall:6"), where, chosen):
-        assert sorted(answer.pe.tolist()) == chosen.tolist()
-        assert answer.cpu_seconds >= 0
-
-
-@SCOTCH
-def test_volumes_beyond_32_bits_are_told_apart():
-    graph = hb.CommGraph.from_edges([0, 2, 0, 1], [1, 3, 2, 3], [2**33, 2**33, 2**32, 2**32])
-    where = hb.allocate("node:2@10 core:2@1")
-    for answer in scotch_gmap.both_ways(graph, where):
-        assert mpi_patterns.cost(graph, where, answer.pe) == 2 * 2**33 + 10 * 2 * 2**32
-
-
-def record(tool, comm_cost, **more):
-    common = {"machines": "m", "recording": "a/b.prof", "n": 4, "most": 1, "cpu_seconds": 0.5}
-    return {**common, "tool": tool, "comm_cost": comm_cost, "in_order": 100, **more}
-
-
-def test_table_takes_the_better_balanced_answer():
-    records = [record("fast", 90), record("eco", 80), record("strong", 72)]
-    records += [record("scotch_gmap plain", 10, most=2), record("scotch_gmap -b0", 160)]
-    lines = mpi_patterns.table(records).splitlines()
-    presets = "0.900, 0.562, 0.500 | 0.800, 0.500, 0.500 | 0.720, 0.450, 0.500"
-    assert lines[1] == f"b | 4 | 1.600 (1, 0.50) | {presets}"
-    assert "eco: J / in order 0.800 (largest 0.800), J / scotch_gmap 0.500 (largest 0.500)" in lines
-    assert "the same J by all presets and Scotch: 0 of 1" in lines
-
-
-def test_machines_hold_their_recordings():
-    for name in mpi_patterns.RECORDINGS:
-        assert Path(name).parts[0] in ("graphs", "samples")
-    for machines in mpi_patterns.MACHINES.values():
-        for ranks, spec in machines.items():
-            assert ranks <= hb.allocate(spec).k <= 1.13 * ranks
-
-
-def test_targets_of_distances_number_halves():
-    lines = scotch_gmap.table_text(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).splitlines()
-    # Places 0 and 1 are the first half (domain 2), place 2 the other (3).
-    assert lines == ["deco", "0", "3 5", "0 1 4", "1 1 5", "2 1 3", "1", "2 3"]
-
-
-@SCOTCH
 @pytest.mark.parametrize(("spec", "whole"), [
     ("torus:4x4@10 / core:2@1", "torus:4x4@10"), ("fattree:4x4@10 / core:2@1", "fattree:4x4@10"),
     ("dragonfly:3x2x3@10 / core:2@1", None),
@@ -140,40 +80,3 @@ def test_scotch_on_the_nodes_of_a_network(spec, whole):
     facts = hb.evaluate(graph, mapping, random_seeds=0).to_dict()
     assert facts["hop_bytes"] < facts["in_order"]["hop_bytes"]
     assert seconds > 0
-
-
-def test_bound_is_met_where_neighbours_fit_and_never_passed():
-    where = hb.allocate("node:2@10 core:4@1")
-    one = [(a, b) for a in range(4) for b in range(a)]
-    near, far = np.array([*one, *((a + 4, b + 4) for a, b in one)]).T
-    cliques = hb.CommGraph.from_edges(near, far, np.arange(1, 13))
-    mapping = hb.map_tasks(cliques, where, "identity")
-    assert mpi_patterns.bound(cliques, where) == mapping.info["comm_cost"] == 78
-    rng = np.random.default_rng(3)
-    for directed in (True, False):
-        arcs = rng.integers(0, 7, (2, 20))
-        arcs = arcs[:, arcs[0] != arcs[1]]
-        graph = hb.CommGraph.from_edges(*arcs, rng.integers(1, 9, arcs.shape[1]), n=7)
-        if not directed:
-            both = graph.symmetric_positive()
-            graph = hb.CommGraph(both.indptr, both.targets, both.weights, undirected=True)
-        below = mpi_patterns.bound(graph, where)
-        for seed in range(20):
-            assert below <= hb.map_tasks(graph, where, "random", seed=seed).info["comm_cost"]
-
-
-def test_what_remains_is_counted_against_the_least_of_all():
-    def case(costs):
-        bound = {"bound": 90}
-        return {tool: {"comm_cost": cost, "most": 1, **bound} for tool, cost in costs.items()}
-
-    tools = (*mpi_patterns.PRESETS, f"{mpi_patterns.SCOTCH} plain", mpi_patterns.BEST)
-    cases = [case(dict(zip(tools, costs, strict=True))) for costs in (
-        (104, 100, 100, 100, 100), (90, 90, 90, 90, 90), (105, 103, 101, 110, 100),
-    )]  # fmt: skip
-    lines = mpi_patterns.remaining(cases).splitlines()
-    assert lines[1] == (
-        "eco: within 1% of the least found on 2 of 3, equal to it on 2, at the bound on 1; "
-        "mean excess 1.00%, largest 3.00%"
-    )
-    assert lines[3].startswith("scotch_gmap: within 1% of the least found on 2 of 3, equal to it on 2,")

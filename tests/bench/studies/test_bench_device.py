@@ -3,18 +3,8 @@
 import json
 import sys
 
-import numpy as np
-
 import hopbytes as hb
 from bench.studies import device
-
-
-def test_rows_of_a_box_are_those_of_cells_that_share_a_corner():
-    start, targets = device.box(4)
-    cells = np.array(list(np.ndindex(4, 4, 4)))
-    apart = np.abs(cells[:, None] - cells[None]).max(axis=2)
-    found = [targets[start[v] : start[v + 1]].tolist() for v in range(64)]
-    assert found == [np.flatnonzero(row == 1).tolist() for row in apart]
 
 
 def test_rows_are_written_with_times_hashes_and_kernels(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Generated families: simple symmetric graphs, the same from the same seed; the table says what is odd."""
+"""Generated families: simple symmetric graphs, the same from the same seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from bench.instances import family_graphs
-from bench.studies import families
 
 
 @pytest.mark.parametrize("name", family_graphs.FAMILIES)
@@ -20,50 +19,3 @@ def test_every_family_is_symmetric_without_loops(name: str) -> None:
     assert (matrix != matrix.T).nnz == 0
     assert not matrix.diagonal().any()
     assert volumes.min() > 0
-
-
-def test_volumes_of_every_case_span_the_decades_asked_for() -> None:
-    facts, plain = family_graphs.case_of(5, 1, (800, 900))
-    skewed_facts, skewed = family_graphs.case_of(5, 1, (800, 900), decades=6)
-    assert "volumes" not in facts["label"]
-    assert "+volumes6" in skewed_facts["label"]
-    assert (facts["family"], plain.n, len(plain.targets)) == ("grid3", skewed.n, len(skewed.targets))
-    assert plain.volumes is None or plain.volumes.max() < 10**5
-    assert skewed.volumes is not None
-    assert skewed.volumes.min() < 10 < 10**5 < skewed.volumes.max()
-    middle = np.median(np.log10(skewed.volumes))
-    assert 2.5 < middle < 3.5
-
-
-def test_two_installs_are_compared_case_by_case(capsys: pytest.CaptureFixture[str]) -> None:
-    row = {"seed": 1, "case": 0, "hash": "a", "family": "path", "tool": "hopbytes:eco", "over": False}
-    old = [
-        {**row, "J": 100, "cpu": 2.0}, {**row, "case": 1, "J": 0, "cpu": 1.0},
-        {**row, "case": 2, "hash": "b", "J": 7, "cpu": 1.0}, {**row, "case": 3, "error": "died"},
-    ]
-    new = [
-        {**row, "J": 25, "cpu": 1.0}, {**row, "case": 1, "J": 1, "cpu": 2.0},
-        {**row, "case": 2, "hash": "another", "J": 70, "cpu": 1.0}, {**row, "case": 3, "J": 1, "cpu": 1.0},
-    ]
-    families.against(new, old)
-    said = capsys.readouterr().out
-    assert "| family | hopbytes:eco: J | CPU |" in said
-    assert "| path | 0.500 (2) | 1.000 (2) |\n| all | 0.500 (2) | 1.000 (2) |" in said
-    assert "without 1 that failed" in said
-
-
-def test_a_run_is_judged_and_the_table_names_what_is_out_of_line(capsys: pytest.CaptureFixture[str]) -> None:
-    graph = family_graphs.FAMILIES["grid2"](np.random.default_rng(1), 2000)
-    facts = {
-        "seed": 1, "case": 0, "family": "grid2", "label": "", "n": graph.n, "arcs": len(graph.targets),
-        "hierarchy": "4:4", "distance": "1:10", "imbalance": 0.03, "tool_seed": 1,
-        "hash": graph.digest()[:12],
-    }
-    row = families.run("hopbytes:fast", graph, facts, 60)
-    assert row["said"] == "met"
-    assert row["J"] == row["levels"][1] + 10 * row["levels"][2]
-    assert "error" in families.run("hopbytes:none", graph, facts, 60)
-    families.table([row, {**row, "tool": "hopbytes:eco", "J": 2 * row["J"]}])
-    said = capsys.readouterr().out
-    assert "| grid2 | 2.000 (1) |" in said
-    assert "hopbytes:eco: 2.000 of hopbytes:fast" in said

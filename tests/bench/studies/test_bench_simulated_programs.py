@@ -34,18 +34,3 @@ def test_programs_run_in_every_order(folder, monkeypatch, name):
     times = programs.study(SMALL, 8, program(folder, name, "8", "10"), folder)
     assert times["routed"] is None
     assert 0 < times["eco"] <= 1.001 * times["in order"]
-
-
-def test_a_mapping_brings_shuffled_ranks_together(folder, monkeypatch):
-    monkeypatch.setattr(programs, "ORDERS", ("in order", "eco"))
-    times = programs.study(SMALL.replace("core:2", "core:4"), 16, program(folder, "mesh", "16", "10"), folder)
-    assert times["eco"] < 0.95 * times["in order"]
-
-
-def test_another_program_is_timed_by_the_line_that_it_prints(folder, capsys, monkeypatch):
-    monkeypatch.setattr(programs, "ORDERS", ("in order",))
-    words = ["--machines", "cluster", "--seconds", r"^seconds ([0-9.]+)"]
-    command = [str(folder / "programs"), "cg", "16", "10"]
-    monkeypatch.setattr("sys.argv", ["simulated_programs", *words, "--command", *command])
-    programs.main()
-    assert "| 64 | programs | cluster |" in capsys.readouterr().out

@@ -171,22 +171,6 @@ def test_flows_over_several_routes_put_their_share_on_each():
         assert found == pytest.approx(2 * (3 * 1e-3 + 1000 / 1e6))
 
 
-def test_searches_on_networks_look_for_the_least_time():
-    """By bytes tasks 0 and 1 belong on one node, by messages 0 and 2; latency decides on this network."""
-    graph = hb.CommGraph.from_edges([0, 0, 1], [1, 2, 3], [10**6, 1000, 1000], [1, 1000, 1000], n=4)
-    line = hb.allocate("mesh:8:bw=10000000000:lat=1e-5 / core:2@1:lat=1e-7:bw=9e9")
-    where = line.select(np.array([0, 1, 14, 15]))
-    in_time = hb.map_tasks(graph, where, weight="time", seed=1)
-    by_bytes = hb.map_tasks(graph, where, seed=1)
-    nodes = where.node_of_pe
-    assert nodes[by_bytes.pe[0]] == nodes[by_bytes.pe[1]]
-    assert nodes[in_time.pe[0]] == nodes[in_time.pe[2]]
-    assert in_time.where is where
-    judged = hb.evaluate(graph, in_time, baselines=False).mapping.comm_seconds
-    assert in_time.info["comm_seconds"] == judged
-    assert judged < hb.evaluate(graph, by_bytes, baselines=False).mapping.comm_seconds
-
-
 def test_latency_of_hops_is_part_of_the_spec():
     where = hb.allocate("torus:4x4:lat=1.5e-7:bw=1e9@10 / core:2@1")
     assert where.machine.spec() == "torus:4x4:bw=1000000000@10:lat=1.5e-07 / core:2@1"

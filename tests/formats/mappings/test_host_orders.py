@@ -133,41 +133,6 @@ def test_another_world_is_refused(tmp_path):
     python(tmp_path, WRONG)
 
 
-FAKE = """
-import json, sys
-import torch
-import torch.distributed as dist
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.testing._internal.distributed.fake_pg import FakeStore
-import mesh
-
-found = {}
-dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
-permuted = torch.tensor(mesh.RANK_OF_TASK).reshape(mesh.SHAPE)
-for kind, made in (
-    ("permuted", DeviceMesh("cpu", permuted, mesh_dim_names=mesh.AXES)),
-    ("ours", init_device_mesh("cpu", mesh.SHAPE, mesh_dim_names=mesh.AXES)),
-):
-    own = [int(x) for x in (made.mesh == dist.get_rank()).nonzero()[0]]
-    rows = {}
-    for axis, name in enumerate(mesh.AXES):
-        index = tuple(slice(None) if a == axis else own[a] for a in range(len(own)))
-        rows[name] = made.mesh[index].tolist(), dist.get_process_group_ranks(made.get_group(name))
-    found[kind] = rows
-print(json.dumps(found))
-"""
-
-
-@needs_torch
-def test_groups_of_a_permuted_mesh_lose_their_order_and_ours_do_not(tmp_path):
-    """PyTorch sorts the ranks of a group: members are not where a permuted mesh has them."""
-    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.allocate("rails:4x2"))
-    hb.write(reverse, tmp_path / "mesh.py", format="mesh", graph=hb.read(SPEC))
-    found = json.loads(python(tmp_path, FAKE))
-    assert any(row != group for row, group in found["permuted"].values())
-    assert all(row == group for row, group in found["ours"].values())
-
-
 WORKER = """
 import json, os
 import torch
@@ -305,6 +270,14 @@ def test_hosts_in_the_order_of_node_ranks():
     assert any(order[0] in notice for notice in written.notices)
 
 
+def test_what_it_cannot_say(monkeypatch):
+    with pytest.raises(UnsupportedError, match=mentions("kubernetes")):
+        data([0, 2, 1, 3, 4, 5])
+    monkeypatch.setattr(host_orders, "LARGEST", 100)
+    with pytest.raises(UnsupportedError, match=mentions("3 hosts", "100")):
+        data(range(6))
+
+
 def test_a_pod_finds_its_node_rank_by_node_or_by_its_own_name(tmp_path):
     found, _ = data([2, 3, 4, 5, 0, 1])
     (tmp_path / "run").write_text(found["torchrun.sh"])
@@ -319,11 +292,3 @@ def test_a_pod_finds_its_node_rank_by_node_or_by_its_own_name(tmp_path):
     assert "--node-rank=1 " in run(AM="job-workers-0-7", NODE_NAME=NODES[2]).stdout
     assert "--node-rank=2 " in run(AM="node-b").stdout
     assert run(AM="job-workers-0-7").returncode == 1
-
-
-def test_what_it_cannot_say(monkeypatch):
-    with pytest.raises(UnsupportedError, match=mentions("kubernetes")):
-        data([0, 2, 1, 3, 4, 5])
-    monkeypatch.setattr(host_orders, "LARGEST", 100)
-    with pytest.raises(UnsupportedError, match=mentions("3 hosts", "100")):
-        data(range(6))

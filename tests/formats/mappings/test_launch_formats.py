@@ -164,18 +164,6 @@ def test_cores_are_counted_among_those_allowed():
         write("openmpi", mapping, allowed="2-3")
 
 
-def test_slots_of_whole_cores_are_written_as_cores_and_others_as_threads():
-    whole = allocate("core:2 pu:2")
-    assert lines_of(write("openmpi", Mapping(np.array([1, 0], np.int32), whole))) == [
-        "rank 0=localhost slot=1",
-        "rank 1=localhost slot=0",
-    ]
-    threads = allocate("core:2 pu:2", per="pu")
-    written = write("openmpi", Mapping(np.array([3, 0], np.int32), threads))
-    assert lines_of(written) == ["rank 0=localhost slot=3", "rank 1=localhost slot=0"]
-    assert ":hwtcpus" in written.launch
-
-
 @pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1,,2", "99999999"])
 def test_allowed_cpus_that_are_none(text):
     with pytest.raises(FormatError, match="`allowed`"):
@@ -358,3 +346,15 @@ def test_machines_without_coordinates_are_refused():
         write("fujitsu", IN_ORDER)
     with pytest.raises(UnsupportedError, match="one node at each router"):
         write("fujitsu", Mapping(np.array([0], np.int32), allocate("torus:2x2x2:nodes=2")))
+
+
+def test_slots_of_whole_cores_are_written_as_cores_and_others_as_threads():
+    whole = allocate("core:2 pu:2")
+    assert lines_of(write("openmpi", Mapping(np.array([1, 0], np.int32), whole))) == [
+        "rank 0=localhost slot=1",
+        "rank 1=localhost slot=0",
+    ]
+    threads = allocate("core:2 pu:2", per="pu")
+    written = write("openmpi", Mapping(np.array([3, 0], np.int32), threads))
+    assert lines_of(written) == ["rank 0=localhost slot=3", "rank 1=localhost slot=0"]
+    assert ":hwtcpus" in written.launch

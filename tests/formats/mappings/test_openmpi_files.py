@@ -6,32 +6,15 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import hopbytes as hb
 from helpers.paths import SHARED
-from helpers.placements import cores_in_node, mappings, place, read, read_rankfile, write
+from helpers.placements import cores_in_node, place, read, read_rankfile, write
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
-
-
-@given(mappings())
-@settings(deadline=None, max_examples=100)
-def test_rankfile_says_what_the_mapping_says(mapping):
-    written = write("openmpi", mapping)
-    ranks, slots = read_rankfile(written)
-    assert len(ranks) == mapping.n
-    names = list(slots) if not mapping.where.hosts else mapping.where.hosts
-    for task, (host, cores) in enumerate(ranks):
-        node, expected = cores_in_node(mapping, task)
-        assert cores == expected
-        assert host == (names[node] if len(names) > 1 or mapping.where.hosts else "localhost")
-    tasks = np.bincount(mapping.where.node_of_pe[mapping.pe])
-    assert all(slots[host] >= count for host, count in zip(names, tasks.tolist(), strict=False) if count)
-    assert f"-n {mapping.n} " in written.launch
 
 
 def test_ranks_of_several_cores_get_as_many_threads():

@@ -116,18 +116,6 @@ def test_collectives_by_a_model(tmp_path, model):
     assert any("44 collective calls" in notice for notice in silent.meta["notices"])
 
 
-@pytest.mark.parametrize(("share", "sent", "received", "size", "block"), [
-    ("none", 5, 5, 4, 0), ("received", 9, 20, 4, 20), ("sent", 8, 40, 4, 8),
-    ("sent to each", 96, 96, 4, 24),
-    ("sent to each", 30, 30, 4, 10), ("sent to each", 31, 30, 4, 8), ("sent to each", 5, 9, 1, 5),
-    ("received from each", 40, 16, 4, 4), ("both", 80, 20, 4, 20), ("both", 60, 3, 4, 21),
-    ("both", 4, 3, 2, 7),
-    ("both but own", 60, 0, 4, 20), ("both but own", 40, 20, 4, 20), ("both but own", 7, 0, 1, 7),
-])  # fmt: skip
-def test_blocks_of_ranks(share, sent, received, size, block):
-    assert _otf2_events._block(share, sent, received, size) == block
-
-
 def test_communicators_of_two_groups_of_one_rank_and_of_none():
     """Events as the package gives them, of communicators that its writer does not make."""
     places = [SimpleNamespace(group=name) for name in "abcd"]
@@ -217,3 +205,15 @@ def test_without_the_package(tmp_path, monkeypatch):
     path = archive(tmp_path, messages)
     with pytest.raises(UnsupportedError, match=mentions("otf2")):
         hb.read(path, "otf2")
+
+
+@pytest.mark.parametrize(("share", "sent", "received", "size", "block"), [
+    ("none", 5, 5, 4, 0), ("received", 9, 20, 4, 20), ("sent", 8, 40, 4, 8),
+    ("sent to each", 96, 96, 4, 24),
+    ("sent to each", 30, 30, 4, 10), ("sent to each", 31, 30, 4, 8), ("sent to each", 5, 9, 1, 5),
+    ("received from each", 40, 16, 4, 4), ("both", 80, 20, 4, 20), ("both", 60, 3, 4, 21),
+    ("both", 4, 3, 2, 7),
+    ("both but own", 60, 0, 4, 20), ("both but own", 40, 20, 4, 20), ("both but own", 7, 0, 1, 7),
+])  # fmt: skip
+def test_blocks_of_ranks(share, sent, received, size, block):
+    assert _otf2_events._block(share, sent, received, size) == block

@@ -161,21 +161,6 @@ def test_hosts_name_the_nodes():
     assert hb.allocate("core:4", hosts=["login"]).hosts == ("login",)
 
 
-def test_selecting_pes_keeps_their_cores():
-    where = hb.allocate("node:2 core:4", cores_per_task=2)
-    some = where.select(np.array([1, 2]))
-    assert rows(some) == [[2, 3], [4, 5]]
-    assert some.notices == where.notices
-
-
-def test_an_allocation_with_holes_splits_like_its_machine():
-    where = hb.allocate("node:2@10 l3:2@3 core:4@1", exclude=["l3.core=0"], cores_per_task=2)
-    assert rows(where) == [[1, 2], [5, 6], [9, 10], [13, 14]]
-    assert [part.tolist() for part in where.split(np.arange(4))] == [[0, 1], [2, 3]]
-    assert [grouping.tolist() for grouping in where.groups()] == [[0, 0, 1, 1], [0, 1, 2, 3]]
-    assert where.distance.matrix()[0].tolist() == [0, 3, 10, 10]
-
-
 def test_show_tells_what_is_there():
     where = hb.allocate(UNEVEN, cores_per_task=4, hosts="n[1-3]", exclude="core=0")
     facts = machine_facts(where)
@@ -190,15 +175,6 @@ def test_show_tells_what_is_there():
     assert text.startswith(f"machine    {UNEVEN}\nslots      2, 4 cores each, 1 per node\n")
     assert "cores      16, 8 not in use" in text
     assert all(f"notice     {notice}" in text for notice in where.notices)
-
-
-def test_show_of_a_table(tmp_path):
-    file = tmp_path / "t.mat"
-    file.write_text("0 3 9\n3 0 9\n9 9 0\n")
-    where = hb.allocate(f"table:{file}")
-    assert machine_facts(where)["distances"] == [3, 9]
-    assert f"machine    table:{file}\n" in machine_text(where)
-    assert "distances  3-9" in machine_text(where)
 
 
 words = st.lists(
@@ -292,6 +268,19 @@ def test_ways_to_get_it_wrong(spec, option, what):
         hb.allocate(spec, capacity=option)
 
 
+def test_slots_follow_capacities_when_there_are_more_processes():
+    where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
+    mapping = hb.map_tasks(path(17), hb.allocate(where, oversubscribe=True))
+    assert mapping.tasks_per_pe().tolist() == [2, 2, 7, 6]
+
+
+def test_selecting_pes_keeps_their_cores():
+    where = hb.allocate("node:2 core:4", cores_per_task=2)
+    some = where.select(np.array([1, 2]))
+    assert rows(some) == [[2, 3], [4, 5]]
+    assert some.notices == where.notices
+
+
 @pytest.mark.parametrize("preset", ["fast", "eco", "strong"])
 def test_loads_follow_capacities(preset):
     where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
@@ -302,12 +291,6 @@ def test_loads_follow_capacities(preset):
     weighted = hb.CommGraph.from_edges(range(399), range(1, 400), loads=loads)
     held = np.bincount(hb.map_tasks(weighted, where, preset).pe, loads, minlength=4)
     assert np.all(held <= 1.03 * loads.sum() * np.array([1, 1, 3, 3]) / 8 + 1)
-
-
-def test_slots_follow_capacities_when_there_are_more_processes():
-    where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
-    mapping = hb.map_tasks(path(17), hb.allocate(where, oversubscribe=True))
-    assert mapping.tasks_per_pe().tolist() == [2, 2, 7, 6]
 
 
 def test_an_excluded_part_keeps_the_capacities_of_the_rest():

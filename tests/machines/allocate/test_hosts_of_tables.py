@@ -1,7 +1,5 @@
 """Real host names on part of a generated network: the first nodes, or a table that says where each is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Machines of tables of coordinates."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.errors import mentions

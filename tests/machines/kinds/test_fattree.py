@@ -1,7 +1,5 @@
 """Fat trees: facts known by hand; and one-line errors for wrong sizes of every generated network."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -35,13 +33,6 @@ def test_ways_up_follow_the_target():
     by_source = parse_machine("fattree:4x4:route=smodk")
     for source in range(4):
         assert link_names(by_source, source, 15)[1] == f"leaf0 -> s2.0.{source}"
-
-
-def test_targets_of_one_leaf_come_down_by_different_cables():
-    """That is the point of D-mod-k: all flows to one target share its way down, those to others do not."""
-    machine = parse_machine("fattree:4x4")
-    down = {link_names(machine, source, target)[2] for source in range(4) for target in range(8, 12)}
-    assert len(down) == 4
 
 
 def test_spread_flows_use_all_shortest_paths_evenly():
@@ -82,3 +73,10 @@ def test_spread_flows_use_all_shortest_paths_evenly():
 def test_faults_are_one_line(text, said):
     with refused(HopbytesError, said):
         parse_machine(text)
+
+
+def test_targets_of_one_leaf_come_down_by_different_cables():
+    """That is the point of D-mod-k: all flows to one target share its way down, those to others do not."""
+    machine = parse_machine("fattree:4x4")
+    down = {link_names(machine, source, target)[2] for source in range(4) for target in range(8, 12)}
+    assert len(down) == 4

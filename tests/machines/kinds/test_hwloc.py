@@ -1,7 +1,5 @@
 """hwloc files: the levels, numbers and GPUs of small files written for this, and of many real machines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from helpers.paths import SHARED, SHARED_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.kinds.hwloc import read_hwloc
 from hopbytes.show.describe import machine_facts, machine_text
-from hopbytes.text.cpu_lists import parse_cpuset
 
 
 def levels(spec: str) -> str:
@@ -114,29 +111,6 @@ def test_slots_per_gpu_that_cannot_be():
         hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu", cores_per_task=3)
 
 
-def test_stored_mappings_keep_the_gpus(tmp_path):
-    where = hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu")
-    graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7])
-    hb.write(hb.map_tasks(graph, where, seed=1), tmp_path / "m.json")
-    stored = hb.read(tmp_path / "m.json", where=where)
-    assert stored.where.gpus.tolist() == [0, 1, 2]
-    assert stored.where.os_pus(2) == where.os_pus(2)
-
-
-@pytest.mark.parametrize(("text", "members"), [
-    ("0x0", []), ("0x00000003", [0, 1]), ("0x1,0x0", [32]), ("0x80000000,,0x1", [0, 95]), ("f", [0, 1, 2, 3]),
-])  # fmt: skip
-def test_sets_of_hwloc(text, members):
-    assert sorted(parse_cpuset(text, "test")) == members
-
-
-def test_infinite_sets_of_hwloc():
-    members = parse_cpuset("0xf...f,0x00000001", "test")
-    assert 0 in members
-    assert 1 not in members
-    assert {32, 65535} <= members
-
-
 MIXED = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xff">
 <object type="Package" os_index="0" cpuset="0x0f"><object type="NUMANode" os_index="0" cpuset="0x0f"/>
 <object type="Group" cpuset="0x03">{0}{1}</object><object type="Group" cpuset="0x0c">{2}{3}</object></object>
@@ -164,12 +138,6 @@ def test_a_memory_node_as_the_outermost_object(tmp_path):
     machine = hb.allocate(f"hwloc:{path}").machine
     assert machine.tree.spec() == "pu:2@10"
     assert machine.inventory.tree(0).facts()["numa"] == 1
-
-
-@pytest.mark.parametrize("text", ["x", "0x123456789", "0x1 0x2", "-1", "0xf...f0"])
-def test_what_is_no_set_of_hwloc(text):
-    with pytest.raises(FormatError, match="expected words like"):
-        parse_cpuset(text, "test")
 
 
 SHARED_HWLOC = SHARED_SAMPLES / "hwloc"
@@ -392,3 +360,12 @@ def test_mi300a_of_the_samples():
     package = dict(zip(tree.os_pus.tolist(), packages, strict=True))
     assert [{package[pu] for pu in gpu.pus} for gpu in tree.gpus] == [{i // 6} for i in range(24)]
     assert sorted(where.gpus.tolist()) == [*range(24)]
+
+
+def test_stored_mappings_keep_the_gpus(tmp_path):
+    where = hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu")
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7])
+    hb.write(hb.map_tasks(graph, where, seed=1), tmp_path / "m.json")
+    stored = hb.read(tmp_path / "m.json", where=where)
+    assert stored.where.gpus.tolist() == [0, 1, 2]
+    assert stored.where.os_pus(2) == where.os_pus(2)

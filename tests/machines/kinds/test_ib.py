@@ -1,7 +1,5 @@
 """Machines on real fabrics: hosts, rails, distances by the routes, cuts, specs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -61,16 +59,6 @@ def test_distances_are_hops_of_the_routes(tmp_path):
     assert where.k == 16
     # Inside a package 1, inside a node 3, one leaf 2 links, two leaves 4 links.
     assert [where.distance.between(0, pe) for pe in (0, 1, 2, 4, 8, 15)] == [0, 1, 3, 10, 20, 20]
-
-
-def test_cuts_follow_the_leaves(tmp_path):
-    where = hb.allocate(f"ib:{two_level_fabric(leaves=3, hosts=4).write(tmp_path)} / core:2")
-    assert [part.tolist() for part in where.split(np.arange(24))] == [
-        list(range(8)),
-        list(range(8, 16)),
-        list(range(16, 24)),
-    ]
-    assert [int(grouping.max()) + 1 for grouping in where.groups()] == [3, 12, 24]
 
 
 @pytest.mark.parametrize(("rails", "expected"), [
@@ -253,25 +241,6 @@ def test_placements_on_fabrics_are_stored(tmp_path):
         hb.read(path, holds="mapping", where=hb.allocate(f"ib:{rerouted} / core:2"))
 
 
-@pytest.mark.shared
-def test_gpus_choose_adapters_of_their_hosts():
-    """Four GPUs of a node, two near each package, on the four adapters of a host."""
-    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_minhop.txt.gz:rails=gpu"
-    whole = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4]
-    spec += f" / hwloc:{SHARED_SAMPLES}/hwloc/v2_lassen_converted.xml"
-    where = hb.allocate(spec, per="gpu", hosts=[whole[3], whole[50]])
-    assert where.k == 8
-    names = [where.machine.network().name_endpoint(int(endpoint)) for endpoint in where.endpoints]
-    for pe, name in enumerate(names):
-        host, label = name.split(" ")
-        assert host == where.hosts[where.node_of_pe[pe]]
-        assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
-    with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
-        hb.allocate(spec)
-    with pytest.raises(FormatError, match="hosts are not among the machine's"):
-        hb.allocate(spec, per="gpu", hosts="x1")
-
-
 def with_a_login_node(tmp_path) -> str:
     """Seven hosts with two adapters each, and n8 with one, as login nodes have it."""
     return without_an_adapter(two_level_fabric(rails=2), "n8 mlx5_1").write(tmp_path)
@@ -310,3 +279,22 @@ def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
     again = hb.read(tmp_path / "m.json")
     assert sent_through(again.where) == list(range(8))
     assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
+
+
+@pytest.mark.shared
+def test_gpus_choose_adapters_of_their_hosts():
+    """Four GPUs of a node, two near each package, on the four adapters of a host."""
+    spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_minhop.txt.gz:rails=gpu"
+    whole = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4]
+    spec += f" / hwloc:{SHARED_SAMPLES}/hwloc/v2_lassen_converted.xml"
+    where = hb.allocate(spec, per="gpu", hosts=[whole[3], whole[50]])
+    assert where.k == 8
+    names = [where.machine.network().name_endpoint(int(endpoint)) for endpoint in where.endpoints]
+    for pe, name in enumerate(names):
+        host, label = name.split(" ")
+        assert host == where.hosts[where.node_of_pe[pe]]
+        assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
+    with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
+        hb.allocate(spec)
+    with pytest.raises(FormatError, match="hosts are not among the machine's"):
+        hb.allocate(spec, per="gpu", hosts="x1")

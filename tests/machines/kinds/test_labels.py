@@ -1,7 +1,5 @@
 """Nodes at places told node by node: labels of Kubernetes, tables of switches, addresses of Slurm."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``links:FILE``: graphs of links, shortest and given routes, and everything a file can do wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Machines read from files of any kind: one-line errors, and the developers' samples."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.machines import round_trip

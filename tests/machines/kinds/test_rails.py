@@ -1,7 +1,5 @@
 """Rail-optimised clusters of GPUs: distances, routes, levels and launch files known by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -77,6 +75,16 @@ def test_levels_are_pods_domains_hosts_and_gpus():
     assert machine.spec() == "rails:128x4:domain=18:pod=72:spines=36@10 / gpu:4@1"
 
 
+def test_weight_time_is_refused_with_the_reason():
+    """Hops inside a host and between hosts take different times, but a network has one latency of a hop."""
+    where = hb.allocate("rails:4x2:bw=450e9x50e9x50e9:lat=1e-6 / gpu:2:lat=1e-6:bw=4e11")
+    graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2")
+    with pytest.raises(UnsupportedError, match=mentions("rails", "NVLink", "simulate")):
+        hb.map_tasks(graph, where, weight="time")
+    assert hb.map_tasks(graph, where).n == 8
+    assert "seconds" not in str(hb.evaluate(graph, hb.map_tasks(graph, where)))
+
+
 def test_hosts_are_hosts_and_slots_are_gpus():
     where = hb.allocate("rails:3x2 / gpu:2 core:3", hosts="a[1-3]", exclude="node=a2")
     assert where.k == 4
@@ -88,13 +96,3 @@ def test_hosts_are_hosts_and_slots_are_gpus():
         assert "a1" in text, name
         assert "a3" in text, name
         assert "a2" not in text, name
-
-
-def test_weight_time_is_refused_with_the_reason():
-    """Hops inside a host and between hosts take different times, but a network has one latency of a hop."""
-    where = hb.allocate("rails:4x2:bw=450e9x50e9x50e9:lat=1e-6 / gpu:2:lat=1e-6:bw=4e11")
-    graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2")
-    with pytest.raises(UnsupportedError, match=mentions("rails", "NVLink", "simulate")):
-        hb.map_tasks(graph, where, weight="time")
-    assert hb.map_tasks(graph, where).n == 8
-    assert "seconds" not in str(hb.evaluate(graph, hb.map_tasks(graph, where)))

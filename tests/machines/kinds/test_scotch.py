@@ -1,7 +1,5 @@
 """Machines of Scotch's target files."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.errors import mentions

@@ -1,11 +1,8 @@
 """Machines of SimGrid's platforms, and their faults by file and line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from helpers.errors import mentions
 from helpers.machine_files import SIMGRID, put
 from helpers.machines import round_trip
 from hopbytes.errors import FormatError, UnsupportedError
@@ -58,15 +55,6 @@ def test_faults_of_simgrid_shapes_name_file_and_line(tmp_path, shape, parameters
     with pytest.raises(FormatError, match=r"file:3: ") as error:
         parse_machine(f"simgrid:{put(tmp_path, text)}")
     assert what in str(error.value)
-
-
-def test_one_of_very_many_simgrid_hosts_given_twice_is_found_quickly(tmp_path):
-    text = """<?xml version='1.0'?>
-<platform version="4.1"><zone id="z" routing="Full">
-<cluster id="c" prefix="n" suffix="" radical="0-99999" speed="1Gf" bw="125MBps" lat="1us"/>
-<host id="n99999" speed="1Gf"/></zone></platform>"""
-    with pytest.raises(FormatError, match=mentions("'n99999'", "3")):
-        parse_machine(f"simgrid:{put(tmp_path, text)}")
 
 
 CORES = """<platform version="4.1"><zone id="w" routing="Full">

@@ -1,7 +1,5 @@
 """Machines of Slurm's topology files: distances and texts that come back."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import hopbytes as hb

@@ -60,26 +60,6 @@ def test_a_mesh_is_cut_straight_across(wrap):
     assert links == (16 if wrap else 8)
 
 
-def test_unequal_clusters_of_no_exact_tree_are_found():
-    # Points on a line, 5 and 9 of them with a gap: no two distances agree, so no level is exact.
-    rng = np.random.default_rng(2)
-    points = np.concatenate([rng.integers(0, 100, 5), rng.integers(150, 260, 9)])
-    parts = Table(abs(points[:, None] - points)).split(np.arange(14))
-    assert [part.tolist() for part in parts] == [list(range(5)), list(range(5, 14))]
-
-
-def test_energy_is_what_its_definition_says():
-    rng = np.random.default_rng(3)
-    distance = rng.integers(0, 50, (9, 9))
-    distance = distance + distance.T
-    np.fill_diagonal(distance, 0)
-    half = np.arange(9) >= 4
-    a, b = np.flatnonzero(~half), np.flatnonzero(half)
-    cross, inner_a, inner_b = (distance[np.ix_(i, j)].mean() for i, j in ((a, b), (a, a), (b, b)))
-    expected = (2 * cross - inner_a - inner_b) * len(a) * len(b) / 9
-    assert _energy(distance, half) == pytest.approx(expected)
-
-
 def test_an_asymmetric_table_is_kept():
     table = np.array([[0, 1, 9], [2, 0, 9], [9, 9, 0]])
     machine = Table(table)
@@ -141,3 +121,23 @@ def test_no_file(tmp_path):
 def test_faulty_arrays(table, words):
     with pytest.raises(FormatError, match=mentions(*words.split())):
         Table(table)
+
+
+def test_energy_is_what_its_definition_says():
+    rng = np.random.default_rng(3)
+    distance = rng.integers(0, 50, (9, 9))
+    distance = distance + distance.T
+    np.fill_diagonal(distance, 0)
+    half = np.arange(9) >= 4
+    a, b = np.flatnonzero(~half), np.flatnonzero(half)
+    cross, inner_a, inner_b = (distance[np.ix_(i, j)].mean() for i, j in ((a, b), (a, a), (b, b)))
+    expected = (2 * cross - inner_a - inner_b) * len(a) * len(b) / 9
+    assert _energy(distance, half) == pytest.approx(expected)
+
+
+def test_unequal_clusters_of_no_exact_tree_are_found():
+    # Points on a line, 5 and 9 of them with a gap: no two distances agree, so no level is exact.
+    rng = np.random.default_rng(2)
+    points = np.concatenate([rng.integers(0, 100, 5), rng.integers(150, 260, 9)])
+    parts = Table(abs(points[:, None] - points)).split(np.arange(14))
+    assert [part.tolist() for part in parts] == [list(range(5)), list(range(5, 14))]

@@ -1,7 +1,5 @@
 """Topograph's models of clusters."""
 
-from __future__ import annotations
-
 import pytest
 
 import hopbytes as hb

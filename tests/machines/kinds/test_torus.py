@@ -1,7 +1,5 @@
 """Tori and meshes: routes known by hand, distances, cuts, specs and faults."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -73,11 +71,21 @@ def test_wrap_per_dimension():
     assert machine.spec() == "torus:4x4:wrap=1x0@1"
 
 
-def test_nodes_of_one_router_are_no_hop_apart():
-    where = hb.allocate("torus:3x3@10:nodes=2 / core:2@3")
-    assert where.machine.network().hops([0, 0], [1, 2]).tolist() == [0, 1]
-    distances = where.distance.matrix()
-    assert distances[0, :6].tolist() == [0, 3, 3, 3, 10, 10]
+def test_largest_distance_of_many_nodes_is_a_bound():
+    for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
+        where = hb.allocate(spec)
+        assert where.distance.largest == most
+        corner = where.machine.network().hops(0, np.arange(where.k))
+        assert corner.max() * where.machine.hop_distance <= most
+
+
+def test_the_longest_side_of_the_box_is_cut():
+    torus = Torus((4, 8), (True, True))
+    row = np.array([0, 1, 2, 3])  # y = 0..3 of x = 0
+    assert [part.tolist() for part in torus.split_nodes(row)] == [[0, 1], [2, 3]]
+    # y = 7, 0, 1, 2 is a box of length 4 on the ring, not one of length 8.
+    assert [part.tolist() for part in torus.split_nodes(np.array([0, 1, 2, 7]))] == [[0, 7], [1, 2]]
+    assert [len(part) for part in torus.split_nodes(np.arange(32))] == [16, 16]
 
 
 def test_capacities_per_dimension_and_their_prices():
@@ -88,14 +96,6 @@ def test_capacities_per_dimension_and_their_prices():
     assert prices.reshape(-1, 4)[0].tolist() == [2, 2, 3, 3]
 
 
-def test_largest_distance_of_many_nodes_is_a_bound():
-    for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
-        where = hb.allocate(spec)
-        assert where.distance.largest == most
-        corner = where.machine.network().hops(0, np.arange(where.k))
-        assert corner.max() * where.machine.hop_distance <= most
-
-
 def test_unequal_nodes():
     machine = parse_machine("torus:3 / core:[1,2,3]")
     assert machine.n_cores == 6
@@ -103,12 +103,3 @@ def test_unequal_nodes():
     two = parse_machine("torus:2 / package:2 core:[1,2]")
     assert two.node_of_core().tolist() == [0, 0, 0, 1, 1, 1]
     assert parse_machine("torus:2 / package:2 core:[1,2,3,4]").n_cores == 10
-
-
-def test_the_longest_side_of_the_box_is_cut():
-    torus = Torus((4, 8), (True, True))
-    row = np.array([0, 1, 2, 3])  # y = 0..3 of x = 0
-    assert [part.tolist() for part in torus.split_nodes(row)] == [[0, 1], [2, 3]]
-    # y = 7, 0, 1, 2 is a box of length 4 on the ring, not one of length 8.
-    assert [part.tolist() for part in torus.split_nodes(np.array([0, 1, 2, 7]))] == [[0, 7], [1, 2]]
-    assert [len(part) for part in torus.split_nodes(np.arange(32))] == [16, 16]

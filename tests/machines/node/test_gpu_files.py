@@ -1,7 +1,5 @@
 """``nvidia-smi topo -m`` and topology files of NCCL: units, CPUs, adapters, GPU numbers; damage."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -121,14 +119,6 @@ def test_inside_a_network_and_recognised():
     assert hb.allocate(f"fattree:4 / nvidia:{NCCL}").gpus.tolist()[:8] == [0, 2, 1, 3] * 2
     fabric = hb.allocate(f"ib:{EXAMPLES}/fabric:rails=gpu / nvidia:{PAIRS}")
     assert fabric.gpus is not None
-
-
-def test_a_tensor_group_stays_in_a_pair():
-    graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2,order=dp-tp-cp-ep-pp")
-    mapping = hb.map_tasks(graph, hb.allocate(f"nvidia:{NCCL}@n[1-2]"))
-    for first in range(4):
-        one, two = (int(mapping.where.gpus[mapping.pe[task]]) for task in (first, first + 4))
-        assert {one, two} in ({0, 2}, {1, 3})
 
 
 BAD = [

@@ -1,7 +1,5 @@
 """Jobs as resource managers describe them to their processes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

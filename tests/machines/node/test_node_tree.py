@@ -1,15 +1,10 @@
 """Nodes of which a job has a single core with several hardware threads: that is one core, not several."""
 
-import itertools
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.machines.allocate.units import units_of
-from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree, parts_from_sets
+from hopbytes.machines.node.node_tree import NodeInventory, node_tree, parts_from_sets
 from hopbytes.machines.node.sysfs import node_from_files
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.show.describe import machine_facts
@@ -61,28 +56,3 @@ def test_a_unit_that_overlaps_a_larger_or_earlier_one_is_left_out():
     sets = {("package", 0): frozenset(range(4)), ("l3", 0): frozenset({0, 1}), ("l3", 1): frozenset({1, 2})}
     tree = node_tree(parts_from_sets(sets, range(4)))
     assert (tree.count("package"), tree.count("l3"), tree.os_pus.tolist()) == (1, 1, [0, 1, 2, 3])
-
-
-@st.composite
-def nodes(draw):
-    """A node of packages and caches, all of whose threads lie in cores."""
-    numbers = itertools.count()
-
-    def part(kinds: tuple[str, ...]) -> Part:
-        count = draw(st.integers(1, 2))
-        if kinds[0] == "core":
-            return Part("core", 0, tuple(Part("pu", next(numbers)) for _ in range(count)))
-        return Part(kinds[0], 0, tuple(part(kinds[1:]) for _ in range(count)))
-
-    return node_tree(part(("machine", "package", "l3", "core")))
-
-
-@settings(max_examples=60)
-@given(st.lists(nodes(), min_size=1, max_size=3))
-def test_slots_are_the_cores_of_the_nodes(trees):
-    machine = NodeMachine("test", NodeInventory(tuple(trees), tuple(range(len(trees)))))
-    cores = [tree.cores for tree in trees]
-    starts = np.cumsum([0, *(int(own[-1]) + 1 for own in cores)])
-    expected = np.concatenate([own + start for own, start in zip(cores, starts, strict=False)])
-    assert units_of(machine, "core").tolist() == expected.tolist()
-    assert hb.allocate(machine).k == starts[-1]

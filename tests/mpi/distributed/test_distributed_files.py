@@ -147,11 +147,6 @@ def test_wrong_generators(spec):
     refused(spec, "expected grid:AxB")
 
 
-def test_slabs_of_a_graph():
-    graph = hb.read("stencil:5x4")
-    assert [part_of(graph, rank, 3).n for rank in range(3)] == [6, 7, 7]
-
-
 BASE = hb.read("stencil:13x9:bytes=1")
 GRAPH = hb.CommGraph(
     BASE.indptr, BASE.targets, (BASE.sources() + BASE.targets + 1).astype(np.int64),

@@ -173,12 +173,6 @@ def test_loads_that_cannot_be_met():
     )
 
 
-def test_slabs_together_are_the_graph():
-    graph = grid(9)
-    again = whole([part_of(graph, rank, 4) for rank in range(4)])
-    assert again.targets.tolist() == graph.targets.tolist()
-
-
 def test_a_factor_of_all_loads_changes_no_answer():
     """The first process has loads of 0 alone, and every process has other divisors of its own."""
     plain = np.repeat([0, 2, 3], [100, 200, 100])
@@ -191,3 +185,9 @@ def test_a_factor_of_all_loads_changes_no_answer():
         found.append((pe.tolist(), info["balance"], bounds))
         assert info["bound_kept"] == np.bincount(pe, weights=graph.loads).max()
     assert found[0] == found[1]
+
+
+def test_slabs_together_are_the_graph():
+    graph = grid(9)
+    again = whole([part_of(graph, rank, 4) for rank in range(4)])
+    assert again.targets.tolist() == graph.targets.tolist()

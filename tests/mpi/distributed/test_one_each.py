@@ -1,6 +1,5 @@
 """One task per PE over several processes: exact counts, J, and the same answer as a plain definition."""
 
-import math
 from collections import deque
 from itertools import pairwise, product
 
@@ -15,7 +14,7 @@ from hopbytes.errors import InfeasibleError
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mpi import evaluate_distributed, map_distributed
-from hopbytes.mpi.distributed.one_each import Units, cost_of_one_each, regular_tree
+from hopbytes.mpi.distributed.one_each import cost_of_one_each, regular_tree
 from hopbytes.mpi.distributed.refinement import Target, evened
 from hopbytes.mpi.distributed.rows import Member, checked_rows
 
@@ -132,28 +131,6 @@ def test_which_machines_are_counted_and_not_listed():
     assert all(regular_tree(where) is None for where in parts)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_parts_are_the_units_of_the_tree(seed):
-    """The parts of a tree, of its parts and so on have the PEs of its units; there are never many."""
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(1, 100, rng.integers(1, 4)).tolist()
-    tree = parse_machine(" ".join(f"level{i}:{count}" for i, count in enumerate(counts)))
-
-    def unfolded(units, first):
-        assert units.k >= 1
-        if units.tree is None:
-            return [first]
-        parts = units.parts()
-        assert len(parts) <= 32
-        ends = [begin for begin, _ in parts[1:]] + [units.k]
-        sizes = [end - begin for (begin, _), end in zip(parts, ends, strict=True)]
-        assert [part.k for _, part in parts] == sizes
-        return [pe for begin, part in parts for pe in unfolded(part, first + begin)]
-
-    if math.prod(counts) <= 5000:
-        assert unfolded(Units(tree, "fast", 0), 0) == list(range(tree.n_cores))
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_distances_of_some_cores(seed):
     rng = np.random.default_rng(seed)
@@ -179,6 +156,31 @@ def test_what_is_wrong_with_a_mapping_is_found():
 
     good = hb.evaluate(graph, hb.Mapping(np.arange(12, dtype=np.int32), hb.allocate("node:3 core:4")))
     assert together(3, work) == [((good.comm_cost, ""), "2 tasks are on PE 1, expected one")] * 3
+
+
+def test_evaluation_of_what_was_written():
+    graph, on = hb.read("stencil:20x12:bytes=5"), "node:24@10 core:10@1"
+    pe, info = mapped(graph, on, 2, preset="fast")
+
+    def work(comm):
+        slab = part_of(graph, comm.Get_rank(), 3)
+        first = sum(part_of(graph, rank, 3).n for rank in range(comm.Get_rank()))
+        return evaluate_distributed(comm, slab, pe[first : first + slab.n], on)["comm_cost"]
+
+    assert together(3, work) == [info["comm_cost"]] * 3
+
+
+def shortest(left, spare, k):
+    ahead, queue = {b: [b] for b in range(k) if spare[b] < 0}, deque(b for b in range(k) if spare[b] < 0)
+    while queue:
+        at = queue.popleft()
+        for to in range(k):
+            if left.get((at, to), 0) > 0 and to not in ahead:
+                ahead[to] = [*ahead[at], to]
+                queue.append(to)
+                if spare[to] > 0:
+                    return ahead[to]
+    return None
 
 
 def plainly_evened(neighbours, pe, caps, rounds=12):
@@ -214,19 +216,6 @@ def plainly_evened(neighbours, pe, caps, rounds=12):
     return pe
 
 
-def shortest(left, spare, k):
-    ahead, queue = {b: [b] for b in range(k) if spare[b] < 0}, deque(b for b in range(k) if spare[b] < 0)
-    while queue:
-        at = queue.popleft()
-        for to in range(k):
-            if left.get((at, to), 0) > 0 and to not in ahead:
-                ahead[to] = [*ahead[at], to]
-                queue.append(to)
-                if spare[to] > 0:
-                    return ahead[to]
-    return None
-
-
 @pytest.mark.parametrize("seed", range(most(200, 30)))
 def test_exact_sizes_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
@@ -255,15 +244,3 @@ def test_exact_sizes_are_those_of_the_definition(seed):
     several = np.bincount(np.concatenate(together(3, work)), minlength=k)
     before = np.bincount(pe, minlength=k)
     assert np.maximum(several - caps, 0).sum() <= np.maximum(before - caps, 0).sum()
-
-
-def test_evaluation_of_what_was_written():
-    graph, on = hb.read("stencil:20x12:bytes=5"), "node:24@10 core:10@1"
-    pe, info = mapped(graph, on, 2, preset="fast")
-
-    def work(comm):
-        slab = part_of(graph, comm.Get_rank(), 3)
-        first = sum(part_of(graph, rank, 3).n for rank in range(comm.Get_rank()))
-        return evaluate_distributed(comm, slab, pe[first : first + slab.n], on)["comm_cost"]
-
-    assert together(3, work) == [info["comm_cost"]] * 3

@@ -76,33 +76,6 @@ def test_shares_are_the_room_and_repair_meets_bounds(size):
     assert np.bincount(np.concatenate([part[1] for part in parts])).max() <= 210
 
 
-def test_what_cannot_be_divided_goes_to_another_rank_in_every_round():
-    graph = hb.read("stencil:4x2:bytes=1")
-    pe = np.zeros(8, np.int32)
-    target = Target(kernel_distances(hb.allocate("core:2")), np.full(2, 9, np.int64))
-
-    def work(comm):
-        rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), 2))
-        own = pe[rows.first : rows.first + rows.n]
-        return [shares(rows, np.zeros(1, np.int32), own, target, number)[0] for number in range(3)]
-
-    first, second = together(2, work)
-    assert [first, second] in ([[5, 4, 5], [4, 5, 4]], [[4, 5, 4], [5, 4, 5]])
-
-
-def test_a_large_band_is_left_alone(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.refinement.LARGEST", 10)
-    graph = hb.read("stencil:12x12:bytes=1")
-    pe = rough(graph, 2)
-    target = Target(kernel_distances(WHERE), np.full(6, 100, np.int64))
-
-    def work(comm):
-        rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), 2))
-        return refine_band(rows, pe[rows.first : rows.first + rows.n], target, WHERE, 0)
-
-    assert together(2, work) == [None, None]
-
-
 def shuffled(n, seed, loads=None):
     """A ring with chords, whose neighbours are far from each other in the numbers."""
     rng = np.random.default_rng(seed)

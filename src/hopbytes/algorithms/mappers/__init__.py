@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that a
     from hopbytes.algorithms.mappers.orders import Random as Random
     from hopbytes.algorithms.mappers.orders import Rcm as Rcm
     from hopbytes.algorithms.mappers.orders import RoundRobin as RoundRobin
+    from hopbytes.algorithms.mappers.orders import TrainingOrder as TrainingOrder
     from hopbytes.algorithms.mappers.ptram import HybridGreedy as HybridGreedy
-    from hopbytes.algorithms.mappers.training_order import TrainingOrder as TrainingOrder
     from hopbytes.algorithms.mappers.treematch import TreeMatch as TreeMatch
     from hopbytes.algorithms.mappers.two_phase import TwoPhase as TwoPhase
     from hopbytes.algorithms.mappers.ug import HopGreedy as HopGreedy

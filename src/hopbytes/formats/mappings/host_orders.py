@@ -14,6 +14,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK, Capabilities, Written
 from hopbytes.formats.mappings.host_lists import HostList, hosts_in_blocks
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PLACEHOLDERS, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.place_script import template
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders, training_of
@@ -21,28 +22,7 @@ from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders,
 #: Largest size of a ConfigMap that Kubernetes accepts.
 LARGEST = 2**20
 
-_TORCHRUN = """\
-#!/bin/sh
-# torchrun {mark}: start once on each of {nodes} hosts, with the training script and its arguments.
-
-for word in "$@"; do
-    case $word in
-    --rdzv*|--standalone*)
-        echo "$0: $word: an elastic rendezvous numbers ranks itself, none would be where it belongs" >&2
-        exit 1
-        ;;
-    esac
-done
-host=$(hostname)
-case $host in
-{cases}*)
-    echo "$0: host $host is none of the {nodes} in this file" >&2
-    exit 1
-    ;;
-esac
-exec torchrun --nnodes={nodes} --nproc-per-node={count} --node-rank="$node" \\
-    --master-addr={first} --master-port="${{MASTER_PORT:-29500}}" "$@"
-"""
+#: Beginning of a ConfigMap.
 _CONFIG_MAP = """\
 # {mark}: kubectl apply -f FILE, then mount it into the pods of a JobSet, LeaderWorkerSet or MPIJob.
 apiVersion: v1
@@ -51,94 +31,6 @@ metadata:
   name: hopbytes-hosts
 data:
 """
-# A Python file that needs no hopbytes where it runs.
-_MESH = '''\
-"""{mark}: the process of every task of a training job, for PyTorch and JAX.
-
-Processes are numbered as torchrun does: host by host in the order of HOSTS, on each host GPU by GPU.
-
-With this file as mesh.py, ``from mesh import torch_mesh; mesh = torch_mesh()`` takes the place of
-init_process_group in PyTorch and returns a DeviceMesh with the axes AXES; ``mesh.jax_mesh()`` returns the
-Mesh of JAX, after jax.distributed.initialize where there are several processes.
-"""
-
-import os
-import socket
-
-#: Axes of the mesh, outermost first, and their sizes; tasks are numbered in this order.
-AXES = {axes}
-SHAPE = {shape}
-#: Hosts in the order of their node ranks; empty where their names were unknown.
-HOSTS = {hosts}
-PER_HOST = {per_host}
-#: RANK_OF_TASK[task] is the number of the process, by torchrun's numbers, that has to be this task.
-RANK_OF_TASK = {ranks}
-
-
-def task_of(rank):
-    """Return the task of the process with this number."""
-    return RANK_OF_TASK.index(rank)
-
-
-def torch_mesh(device_type="cuda", backend=None):
-    """Start torch.distributed with the task of every process as its rank; return the DeviceMesh.
-
-    PyTorch orders the members of every group by their ranks, whatever their order in a mesh, and may use the
-    default group for a mesh of one axis. A mesh of permuted ranks loses its order there. So the ranks are
-    renumbered before the first group exists, and the mesh has them in ascending order.
-    """
-    import torch
-    import torch.distributed as dist
-    from torch.distributed.device_mesh import init_device_mesh
-
-    if dist.is_initialized():
-        raise RuntimeError("torch.distributed is initialized, expected torch_mesh() before that")
-    launched, world = _launched("RANK"), _launched("WORLD_SIZE")
-    _check(world, launched)
-    task = task_of(launched)
-    if device_type == "cuda":
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", launched % PER_HOST)))
-    by_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    host, port = os.environ["MASTER_ADDR"], _launched("MASTER_PORT")
-    store = dist.TCPStore(host, port, world, is_master=launched == 0 and not by_agent)
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    store = dist.PrefixStore("mesh/attempt_" + attempt, store)
-    os.environ["RANK"] = str(task)
-    dist.init_process_group(backend, store=store, rank=task, world_size=world)
-    return init_device_mesh(device_type, SHAPE, mesh_dim_names=AXES)
-
-
-def jax_mesh(devices=None):
-    """Return the Mesh of all devices, by default those of jax.devices(), host by host."""
-    import jax
-    import numpy
-    from jax.sharding import Mesh
-
-    if devices is None:
-        devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
-    _check(len(devices))
-    ordered = numpy.empty(len(devices), dtype=object)
-    ordered[:] = [devices[rank] for rank in RANK_OF_TASK]
-    return Mesh(ordered.reshape(SHAPE), AXES)
-
-
-def _launched(name):
-    if not os.environ.get(name, "").isdigit():
-        raise RuntimeError(f"{{name}} is {{os.environ.get(name)!r}}, expected a number as torchrun sets it")
-    return int(os.environ[name])
-
-
-def _check(world, rank=None):
-    if world != len(RANK_OF_TASK):
-        raise RuntimeError(f"{{world}} processes or devices, expected the {{len(RANK_OF_TASK)}} of this mesh")
-    if rank is None or not HOSTS:
-        return
-    here, expected = socket.gethostname(), HOSTS[rank // PER_HOST]
-    if here.split(".")[0] != expected.split(".")[0]:
-        raise RuntimeError(
-            f"rank {{rank}} runs on host {{here}}, expected {{expected}}: start hosts in the order of HOSTS"
-        )
-'''
 
 
 class Hosts(HostList, form="hosts"):
@@ -247,7 +139,7 @@ class Mesh(LaunchFormat, form="mesh"):
             "hosts": known, "processes_per_host": count, "rank_of_task": rank.tolist(),
         }  # fmt: skip
         rows = [", ".join(map(str, rank[start : start + 16].tolist())) for start in range(0, len(rank), 16)]
-        program = _MESH.format(
+        program = template("mesh.py.in").format(
             mark=MARK, axes=tuple(axes), shape=tuple(shape), hosts=tuple(known), per_host=count,
             ranks="(\n    " + ",\n    ".join(rows) + ",\n)",
         )
@@ -292,7 +184,8 @@ def _script(hosts: list[str], count: int) -> str:
     cases = "".join(f"{_pattern(host, hosts)}) node={node} ;;\n" for node, host in enumerate(hosts))
     if hosts == ["localhost"]:
         cases = "*) node=0 ;;\n"
-    return _TORCHRUN.format(mark=MARK, nodes=len(hosts), cases=cases, count=count, first=hosts[0])
+    facts = {"nodes": len(hosts), "cases": cases, "count": count, "first": hosts[0]}
+    return template("torchrun.sh.in").format(mark=MARK, **facts)
 
 
 def _pattern(host: str, names: list[str]) -> str:

@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
 from textwrap import indent
 
 from hopbytes.formats.base import MARK
 from hopbytes.formats.mappings.launch_files import Launch
 from hopbytes.formats.mappings.launchers import RANK_VARIABLES
 from hopbytes.text.cpu_lists import format_list
-
-_HEAD = """\
-#!/bin/sh
-# {mark}: {does}, then starts the program.
-# Use: LAUNCHER ... sh place.sh PROGRAM ARGUMENTS
-{numbers}
-
-# The first variable that is set counts. In a batch script other launchers inherit SLURM_PROCID as 0.
-rank={lookup}
-{defaults}case $rank in
-"""
-
-_TAIL = """\
-*)
-    echo "place.sh: rank '$rank' is none of 0 to {last}" >&2
-    echo "place.sh: looked at {variables}" >&2
-    exit 1
-    ;;
-esac
-"""
 
 # Each maker's runtime has its own variable. HIP obeys those of others too, and two may hide every device.
 _ASK_MAKER = """\
@@ -37,51 +18,6 @@ if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
 elif [ -e /dev/dri/renderD128 ] && [ ! -e /dev/nvidiactl ]; then
     maker=intel
 fi
-"""
-# A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), of which
-# number i stands for entry i. Another GPU than these is none of the job's.
-_SHOW_GPUS = """\
-case $maker in
-amd) variable=ROCR_VISIBLE_DEVICES own=${ROCR_VISIBLE_DEVICES:-} ;;
-intel) variable=ZE_AFFINITY_MASK own=${ZE_AFFINITY_MASK:-} ;;
-*) variable=CUDA_VISIBLE_DEVICES own=${CUDA_VISIBLE_DEVICES:-} ;;
-esac
-shown=
-IFS=,
-for gpu in $gpus; do
-    entry= place=0
-    case ,$own, in
-    ,,|,NoDevFiles,|*,$gpu,*|*,${gpu%.*},*) entry=$gpu ;;
-    *[!0-9,.]*)
-        for word in $own; do
-            [ "$place" -ne "${gpu%.*}" ] || entry=$word
-            place=$((place + 1))
-        done
-        ;;
-    esac
-    if [ -z "$entry" ]; then
-        echo "place.sh: rank $rank: GPU $gpu is not among $variable=$own of its job" >&2
-        exit 1
-    fi
-    shown=$shown${shown:+,}$entry
-done
-unset IFS
-[ -z "$gpus" ] || case $maker in
-amd)
-    unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
-    ROCR_VISIBLE_DEVICES=$shown
-    export ROCR_VISIBLE_DEVICES
-    ;;
-intel)
-    case $gpus in *.*) ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE; export ZE_FLAT_DEVICE_HIERARCHY ;; esac
-    ZE_AFFINITY_MASK=$shown
-    export ZE_AFFINITY_MASK
-    ;;
-*)
-    CUDA_VISIBLE_DEVICES=$shown
-    export CUDA_VISIBLE_DEVICES
-    ;;
-esac
 """
 _BUS_ORDER = """\
 # GPUs are numbered by their addresses on the bus, as nvidia-smi does.
@@ -104,6 +40,11 @@ exec "$@"
 """
 
 
+def template(name: str) -> str:
+    """Return a file of this package of which launch files are made."""
+    return files("hopbytes").joinpath(f"formats/mappings/{name}").read_text()
+
+
 def place_script(
     launch: Launch, order: Sequence[int] | None = None, variables: Sequence[str] = RANK_VARIABLES
 ) -> str:
@@ -121,20 +62,20 @@ def place_script(
     does = f"binds each of {launch.n} ranks to its cores{' and GPUs' if has_gpus else ''}"
     if not launch.binds:
         does = f"shows each of {launch.n} ranks its GPU, binds none to cores"
-    parts = [
-        _HEAD.format(
-            mark=MARK, does=does, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
-            defaults=f"gpus= maker={''.join(makers) if len(makers) == 1 else ''}\n" if has_gpus else "",
-        ),
-        *(f"{rank}) {_settings(launch, task, makers)} ;;\n" for rank, task in enumerate(tasks)),
-        _TAIL.format(last=launch.n - 1, variables=", ".join(variables)),
-    ]
+    settings = (f"{rank}) {_settings(launch, task, makers)} ;;\n" for rank, task in enumerate(tasks))
+    parts = [template("place.sh.in").format(
+        mark=MARK, does=does, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
+        defaults=f"gpus= maker={''.join(makers) if len(makers) == 1 else ''}\n" if has_gpus else "",
+        cases="".join(settings), last=launch.n - 1, variables=", ".join(variables),
+    )]
     if has_gpus and not (known and all(makers)):
         parts.append(f'if [ -n "$gpus" ] && [ -z "$maker" ]; then\n{indent(_ASK_MAKER, "    ")}fi\n')
     if has_gpus and any(gpu.maker == "nvidia" and not gpu.name.startswith("cuda") for gpu in known):
         parts.append(_BUS_ORDER)
     if has_gpus:
-        parts.append(_SHOW_GPUS)
+        # A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), of
+        # which number i stands for entry i. Another GPU than these is none of the job's.
+        parts.append(template("show_gpus.sh"))
     return "".join([*parts, _START if launch.binds else _START_UNBOUND])
 
 

@@ -14,6 +14,7 @@ import pytest
 from bench import ROOT, child
 from bench.lab import hosts as laboratory
 from bench.lab.fabric import FABRICS, fabric
+from bench.lab.programs import Launcher, Program
 from bench.lab.table import (
     accuracy,
     compared,
@@ -52,83 +53,6 @@ def test_verdicts_speak_of_the_rows_that_are_kept():
         found = accuracy(others, name)
         rounded = (found.cases, round(found.median_error, 2), round(found.nine_in_ten, 2), found.wrong)
         assert tuple(MEASURED[grade]) == rounded
-
-
-def test_a_table_is_read_from_a_file_of_rows(tmp_path):
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in ROWS))
-    done = subprocess.run(
-        [*LAB, "--table", str(tmp_path / "rows.jsonl")], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.stdout.splitlines() == report(ROWS)
-    line = "| f | m | p | eco | 0.80 | 0.80 | 2.55 (± 6 %) | 1.60 | 2.50 | **1.19** | 0.80 | 1.25 |"
-    assert line in done.stdout.splitlines()
-
-
-def test_what_happens_if_the_verdict_is_followed():
-    """A case without the recommended order is left out; one where it is kept has no ratios."""
-    rows = [each | {"decision": "change"} for each in ROWS if each["order"] != "auto"]
-    for number in range(4):
-        own = row("recommended,auto", number, 1.0 + number / 20, 1.0, 1.0) | {"decision": "change"}
-        own["predicted"] |= {"waiting": 1.0, "posted": 1.3}
-        kept = row("launcher,recommended", number, 1.0, 1.0, 1.0) | {"program": "q", "decision": "keep"}
-        rows += [own, kept, row("launcher", number, 1.0, 1.0, 1.0) | {"program": "other"}]
-    for each in rows:
-        each["predicted"] = {"waiting": 2.0, "posted": 2.0} | each["predicted"]
-    sentence, *_, first, second = recommendations(results(rows))
-    assert sentence.startswith("Of 2 cases `hopbytes map` changes the order in 1")
-    assert "none take more than 1 % more beyond noise" in sentence
-    assert first == "| f | m | p | change | 0.65 | 0.50 | 1.19 |"
-    assert second == "| f | m | q | keep |  |  |  |"
-    for each in rows:
-        each["seconds"] *= 3 if each["order"] == "recommended,auto" else 1
-    assert "; 1 take more than 1 %" in recommendations(results(rows))[0]
-    assert recommendations(results(ROWS)) == []
-
-
-@pytest.mark.parametrize(("edges", "said"), [
-    ([(0, 1), (2, 3)], "keep"),  # the launcher's own order is the best one
-    ([(0, 2), (1, 3)], "change"),
-])  # fmt: skip
-def test_the_recommended_order_is_that_of_the_verdict(edges, said):
-    sources, targets = zip(*(edges + [(b, a) for a, b in edges]), strict=True)
-    graph = hb.CommGraph.from_edges(sources, targets, [10**6] * 4)
-    where = hb.allocate("node:2@10:bw=2400000:lat=1e-4 core:2@1:bw=1e9:lat=1e-5")
-    found, decision = mappings(graph, where, ["launcher", "recommended"])
-    assert decision == said
-    assert list(found) == (["launcher,recommended"] if said == "keep" else ["launcher", "recommended"])
-    assert next(iter(found.values())).pe.tolist() == [0, 1, 2, 3]
-
-
-def test_small_versions_of_two_papers_over_parts_in_order():
-    """Means over two matrices, sqrt(0.5 x 0.72) = 0.6; changes of a time; orders with equal mappings."""
-    assert len({*NAMES}) == len(NAMES) == 8 + 9
-    rows = []
-    for name, ratio in (("copter2", 0.5), ("wing", 0.72)):
-        for what in ("communication", "product"):
-            for order, seconds in (("launcher,UG", 2.0), ("UWH,UMC", 2 * ratio), ("UMMC,congestion", 3.0)):
-                rows += [row(order, 0, seconds, 1.0, 1.0) | {"program": f"umpa {what} {name}"}]
-    for order, seconds, flows in (("launcher", 2.0, 1.0), ("PTRAM,PTRAM raw", 2.5, 0.9), ("ours", 1.0, 0.7)):
-        rows += [row(order, 0, seconds, flows, 1.0) | {"program": "ptram 8192 all-to-all"}]
-    lines = tables(results(rows))
-    assert "| communication | measured | 1.00 | 0.60 | 0.60 | 1.50 | 1.50 |" in lines
-    assert lines[-1] == "| all-to-all | 8192 | 2.00 | +25 %, -10 % | +25 %, -10 % | -50 %, -30 % |"
-    assert tables(results(ROWS)) == []
-
-
-def test_the_program_of_a_figure_sends_the_pattern_that_is_simulated():
-    made = program("ptram 8192 all-to-all")
-    lines = [tuple(map(int, line.split())) for line in made.files["messages"].splitlines()]
-    assert made.words[:3] == ("programs", "file", "8192")
-    assert len(lines) == 32 * 7  # columns of 8 of a grid of 8 x 4
-    assert {(a % 4, b % 4, units) for a, b, units in lines} == {(c, c, 1) for c in range(4)}
-
-
-def test_without_tools_it_says_so_in_one_line(tmp_path):
-    done = subprocess.run(
-        [*LAB, "--check"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)}
-    )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "iproute2" in done.stderr
 
 
 def possible(*programs):

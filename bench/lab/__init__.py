@@ -3,9 +3,11 @@
     python -m bench.lab --list                                 # fabrics and programs
     python -m bench.lab --check                                # build and check every fabric, a minute
     python -m bench.lab --out lab.jsonl --fabrics flat fat_tree --programs halo2s sweep --repetitions 5
+    python -m bench.lab --mpi mpich --recordings kept --fabrics mesh --programs halo2 --out lab.jsonl
     python -m bench.lab --table lab.jsonl
 
 The recommended order is what `hopbytes map` says of a recording: its mapping, or the launcher's own order.
+LAMMPS, OpenFOAM and hpcc are those of Debian, for Open MPI; the others are programs.c, for both.
 Programs whose names begin with `umpa` or `ptram` are small versions of Table I of paper 003 and of Fig. 7
 of paper 004.
 

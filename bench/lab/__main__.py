@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--orders", nargs="+", default=orders, choices=every, metavar="NAME")
     parser.add_argument("--repetitions", type=int, default=5, help="of every order, in turn")
     parser.add_argument("--out", type=Path, help="append rows to this file, a line of JSON each")
+    parser.add_argument("--recordings", type=Path, help="folder that keeps recordings for later runs")
     parser.add_argument("--check", action="store_true", help="build and check the fabrics, run nothing")
     parser.add_argument("--list", action="store_true", help="print fabrics and programs")
     parser.add_argument("--table", type=Path, metavar="ROWS", help="print a table of measured rows")
@@ -51,7 +52,8 @@ def main() -> None:
     programs = [] if given.check else given.programs
     with tempfile.TemporaryDirectory(prefix="hopbytes-recordings-") as folder:
         for name in given.fabrics:
-            found = measure(name, programs, given.mpi, given.orders, given.repetitions, Path(folder))
+            kept = Path(folder) if given.recordings is None else given.recordings.resolve()
+            found = measure(name, programs, given.mpi, given.orders, given.repetitions, kept)
             write(found, given.out)
 
 

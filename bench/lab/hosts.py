@@ -29,6 +29,8 @@ DELAYED, LATE, OFF = 1e-4, 4e-4, 0.05
 DATAGRAMS = 4
 #: Seconds that a launcher has to end after the time was printed.
 PATIENCE = 3.0
+#: How often in 0.2 seconds it is looked for a line whose time counts.
+LOOKS = 10
 DATA, CONTROL = "10.97", "10.98"
 AGENT = """#!/bin/sh
 # Called like ssh: options, a host, the words of a command.
@@ -260,28 +262,34 @@ class Hosts:
                 yield f"{pair}: {bandwidth / 1e6:.3f} MB/s, expected {slowest / 1e6:.3f}"
 
     def run(
-        self, words: Sequence[str], environment: dict[str, str], folder: Path, time: str, limit: float
-    ) -> tuple[float, str, float]:
+        self, words: Sequence[str], environment: dict[str, str], folder: Path, time: str, begins: str,
+        limit: float,
+    ) -> tuple[float, str, float]:  # fmt: skip
         """Run a launcher here; return the time that it printed, all it printed, and its CPU seconds.
 
-        Nothing that it started is left. MPICH 4.0 over UCX and TCP does not always return from MPI_Finalize,
-        so a launcher that has printed the time is ended a little later.
+        With `begins` the time is that between two of its lines. Nothing that it started is left. MPICH 4.0
+        over UCX and TCP does not always return from MPI_Finalize, so a launcher that has printed the time is
+        ended a little later.
         """
         others = processes()
         used: dict[int, float] = {}
+        marks = dict[str, float]()
         with open(folder / "printed", "w+") as printed, open(folder / "errors", "w+") as errors:
             started = subprocess.Popen(
                 words, cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                 stdout=printed, stderr=errors, start_new_session=True, preexec_fn=_first,
             )  # fmt: skip
-            began, found, text = now(), None, ""
+            began = now()
             while started.poll() is None and now() - began < limit:
                 used.update({pid: seconds for pid, seconds in processes().items() if pid not in others})
-                wait(0.2)
-                if found is None:
+                for _ in range(LOOKS):
+                    wait(0.2 / LOOKS)
                     text = (folder / "printed").read_text()
-                    found = re.search(time, text, re.MULTILINE)
-                    limit = limit if found is None else now() - began + PATIENCE
+                    for each in {begins, time} - marks.keys():
+                        if re.search(each, text, re.MULTILINE):
+                            marks[each] = now()
+                            limit = limit if each == begins else now() - began + PATIENCE
+            marks.setdefault(time, now())
             for pid in processes().keys() - others.keys():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -295,7 +303,8 @@ class Hosts:
                 last = (text + (folder / "errors").read_text())[-1500:]
                 what = f"{' '.join(words)[-200:]}: no time within {now() - began:.0f} s"
                 raise RuntimeError(f"{what}: {last}")
-        return float(found[1]), text, sum(used.values())
+        seconds = marks[time] - marks[begins] if begins else float(found[1])
+        return seconds, text, sum(used.values())
 
     def close(self) -> None:
         """End everything that runs on the hosts; their name spaces and links go with it."""

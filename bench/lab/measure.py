@@ -71,7 +71,7 @@ def recorded(
     pattern, trace = folder / "app.pattern", folder / "trace"
     command = [sys.executable, "-m", "hopbytes", "record", "-q", "--no-hosts", "-o", str(pattern)]
     command += ["--trace", str(trace), "--", *words, *launcher.words_of(program)]
-    environment = {**os.environ, **environment}
+    environment = {**os.environ, **environment, **program.environment}
     if not pattern.exists():
         program.prepare(folder)
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
@@ -135,7 +135,8 @@ class Case:
         words, environment = self.launcher.command(self.hosts, places if given else None)
         before, busy, began = self.hosts.sent(), _busy(), now()
         words = [*words, *self.launcher.words_of(program)]
-        seconds, printed, used = self.hosts.run(words, environment, self.folder, program.seconds, LIMIT)
+        marks, environment = (program.seconds, program.begins), environment | program.environment
+        seconds, printed, used = self.hosts.run(words, environment, self.folder, *marks, LIMIT)
         took, after, working = now() - began, self.hosts.sent(), _busy()
         named = [line.split()[1:] for line in printed.splitlines() if line.startswith("hosts ")]
         expected = [self.hosts.fabric.name(host) for host in places]
@@ -174,13 +175,13 @@ def measure(
                 launcher = Launcher(mpi, Path(folder))
                 for title in programs:
                     own = recordings / f"{title}-{len(made.host_of_core)}"
-                    own.mkdir(exist_ok=True)
+                    own.mkdir(parents=True, exist_ok=True)
                     try:
                         program = PROGRAMS[title] if title in PROGRAMS else papers.program(title)
                         case = Case(hosts, launcher, program, orders, own)
                         for order in case.mappings:
                             case.check_places(order)
-                    except (OSError, RuntimeError, hb.HopbytesError) as error:
+                    except (OSError, RuntimeError, subprocess.SubprocessError, hb.HopbytesError) as error:
                         yield f"{name}: {title}: {error}"
                         continue
                     head: Row = {

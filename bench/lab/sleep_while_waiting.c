@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 enum { VAIN = 3, MOST_MILLISECONDS = 10 };
 static __thread int vain, asked = -1;
@@ -37,3 +39,21 @@ int sched_yield(void) {
   return 0;
 }
 #endif
+
+/* With REPEATED_HPCC in the environment: hpcc draws places of processes by the time, which is the number of
+ * calls now, so runs draw the same; and it ends where its last part begins, with the first call of MPI_Wtick. */
+time_t time(time_t *out) {
+  static time_t (*real)(time_t *), calls;
+  if (!real) real = (time_t (*)(time_t *))dlsym(RTLD_NEXT, "time");
+  time_t now = getenv("REPEATED_HPCC") ? ++calls : real(NULL);
+  if (out) *out = now;
+  return now;
+}
+
+double MPI_Wtick(void) {
+  if (getenv("REPEATED_HPCC")) {
+    int (*finalize)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPI_Finalize");
+    exit(finalize());
+  }
+  return ((double (*)(void))dlsym(RTLD_NEXT, "MPI_Wtick"))();
+}

@@ -181,15 +181,16 @@ def recommendations(found: list[Result]) -> list[str]:
         f"{statistics.median(each.ratio for each in changed):.2f} of it in the median; {slower or 'none'} "
         "take more than 1 % more beyond noise.",
         "",
-        "| fabric | program | verdict | predicted ratio | measured ratio | `eco` without a trace |",
-        "|---|---|---|---|---|---|",
+        "| fabric | MPI | program | verdict | predicted ratio | measured ratio | `eco` without a trace |",
+        "|---|---|---|---|---|---|---|",
     ]
     for result in cases:
-        eco = [each.ratio for each in found if each.case == result.case and _is(each, "eco")] or [None]
+        same = [each for each in found if each.case == result.case]
+        eco: list[float | None] = [each.ratio for each in same if _is(each, "eco")] or [None]
         mark = "**" if result.slower else ""
-        cells = [result.case[0], result.case[2], result.decision, "", "", *map(_short, eco)]
+        cells = [*result.case, result.decision, "", "", *map(_short, eco)]
         if result in changed:
-            cells[3:5] = _short(result.predicted_ratio.get("verdict")), f"{mark}{result.ratio:.2f}{mark}"
+            cells[4:6] = _short(result.predicted_ratio.get("verdict")), f"{mark}{result.ratio:.2f}{mark}"
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -14,6 +14,7 @@ import pytest
 from bench import ROOT, child
 from bench.lab import hosts as laboratory
 from bench.lab.fabric import FABRICS, fabric
+from bench.lab.programs import Launcher, Program
 from bench.lab.table import (
     accuracy,
     compared,
@@ -72,7 +73,7 @@ def test_a_small_fabric_runs_a_program_as_mapped_and_counts_its_bytes(tmp_path, 
     possible("mpirun.openmpi", "mpicc.openmpi", "mpiexec.hydra", "mpicc.mpich")
     out = tmp_path / "rows.jsonl"
     words = [*LAB, "--fabrics", "small", "--programs", "halo2s", "--orders", "launcher", "eco", "recommended"]
-    words += ["--repetitions", "1", "--mpi", mpi, "--out", str(out)]
+    words += ["--repetitions", "1", "--mpi", mpi, "--out", str(out), "--recordings", str(tmp_path / "kept")]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "frames took" not in done.stdout, done.stdout
@@ -89,6 +90,70 @@ def test_a_small_fabric_runs_a_program_as_mapped_and_counts_its_bytes(tmp_path, 
         assert each["seconds"] > each["predicted"]["bound"] * 0.9
         assert {"bound", "flows", "replay", "trace", "waiting", "posted"} == set(each["predicted"])
     assert rows[1]["J"] < rows[0]["J"]
+    assert (tmp_path / "kept" / "halo2s-8" / "app.pattern").exists()
+
+
+def test_a_program_is_prepared_from_an_example_own_files_and_tools(tmp_path):
+    """Own files replace those of the example; tools see both, and the variables of the program."""
+    (tmp_path / "example").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "example" / name).write_text(f"example {name}")
+    (tmp_path / "tool").write_text("#!/bin/sh\ncat a b >made; echo $WANTED >>made\n")
+    (tmp_path / "tool").chmod(0o755)
+    made = Program(
+        ("x",), files={"b": "own b"}, example=str(tmp_path / "example"),
+        tools=(f"{tmp_path}/tool", "ln -s made also"), environment={"WANTED": "this"},
+    )  # fmt: skip
+    (tmp_path / "there").mkdir()
+    made.prepare(tmp_path / "there")
+    assert (tmp_path / "there" / "also").read_text() == "example aown bthis\n"
+
+
+@pytest.mark.parametrize("end", ["", "; sleep 100"])
+def test_the_time_of_a_program_that_prints_none_is_that_between_two_lines(tmp_path, monkeypatch, end):
+    """A launcher that goes on after it is ended, with all that it started."""
+    monkeypatch.setattr(laboratory, "PATIENCE", 0.1)
+    known = laboratory.processes().keys() - {os.getpid()}
+    words = ["sh", "-c", f"exec 9>mark; echo early; sleep 2; echo Time = 1; sleep 0.5; echo End{end}"]
+
+    def own():
+        return {
+            int(path.name): 0.0
+            for path in Path("/proc").glob("[0-9]*")
+            if int(path.name) not in known and str(tmp_path / "mark") in opened(path)
+        }
+
+    monkeypatch.setattr(laboratory, "processes", own)
+    seconds, text, _ = laboratory.Hosts.run(None, words, {}, tmp_path, "^End", "^Time = ", 30.0)
+    assert 0.4 < seconds < 2
+    assert text.splitlines() == ["early", "Time = 1", "End"]
+    assert waited(lambda: not own())
+
+
+def opened(process):
+    """Return the files that a process has open."""
+    try:
+        return [os.readlink(each) for each in (process / "fd").iterdir()]
+    except OSError:
+        return []
+
+
+@pytest.mark.launcher
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_program_ends_at_its_first_mpi_wtick_and_draws_the_same_if_that_is_wanted(tmp_path, wanted):
+    possible("mpirun.openmpi", "mpicc.openmpi")
+    started = Launcher("openmpi", tmp_path)
+    calls = 'MPI_Init(0, 0); puts(time(0) < 1000 ? "same" : "now"); if (MPI_Wtick() > 0) puts("on");'
+    heads = "".join(f"#include <{name}.h>\n" for name in ("mpi", "stdio", "time"))
+    (tmp_path / "asks.c").write_text(f"{heads}int main(void) {{ {calls} MPI_Finalize(); }}\n")
+    subprocess.run(["mpicc.openmpi", "asks.c", "-o", "asks"], cwd=tmp_path, check=True)
+    words, environment = started.alone(2)
+    asked = {"REPEATED_HPCC": "yes"} if wanted else {}
+    done = subprocess.run(
+        [*words, "./asks"], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, **environment, **asked, "OMPI_MCA_btl_tcp_if_include": "lo"},
+    )  # fmt: skip
+    assert sorted(done.stdout.split()) == (["same"] * 2 if wanted else ["now"] * 2 + ["on"] * 2)
 
 
 @pytest.mark.launcher

@@ -35,7 +35,7 @@ def patience(monkeypatch):
 
 
 def lammps(folder):
-    (folder / "in.melt").write_text(MELT.replace("0 16 0 12 0 8", "0 12 0 4 0 4"))
+    (folder / "in.melt").write_text(MELT.replace("0 32 0 24 0 16", "0 12 0 4 0 4"))
     return ["lmp", "-in", "in.melt", "-log", "none"]
 
 

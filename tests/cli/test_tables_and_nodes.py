@@ -103,3 +103,8 @@ def test_long_lists_of_ranks_are_cut_and_counted():
     lines = ranks_per_node(scattered, 60)
     assert len(lines) == 2
     assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)
+
+
+def test_a_terminal_shows_nodes_and_how_to_write(tmp_path):
+    with on_terminal("map", "stencil:2x2", "--on", "node:2 core:2", folder=tmp_path) as program:
+        assert b"-o FILE writes the mapping" in program.rest()

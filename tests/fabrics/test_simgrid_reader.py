@@ -39,6 +39,9 @@ def test_simgrid_faults(tmp_path, old, new, message):
     assert old in SIMGRID
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_simgrid(put(tmp_path, SIMGRID.replace(old, new, 1)))
+    zone = '<zone id="z" routing="Full"><host id="a;b" speed="1Gf"/></zone>'
+    with pytest.raises(FormatError, match="a;b"):
+        read_simgrid(put(tmp_path, f'<platform version="4.1">{zone}</platform>'))
     with pytest.raises(UnsupportedError, match="<peer> is not read"):
         read_simgrid(put(tmp_path, '<platform version="4.1"><peer id="a"/></platform>'))
 

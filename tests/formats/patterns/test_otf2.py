@@ -149,9 +149,12 @@ def test_communicators_of_two_groups_of_one_rank_and_of_none():
         ("b", two, {"collective_op": "X", "size_sent": 0, "size_received": 0}),
     ):  # fmt: skip
         take("MpiCollectiveEnd", own, comm, **{**call, **more})
+    window = SimpleNamespace(**vars(between), group=SimpleNamespace(paradigm="Paradigm.MPI"))
+    for kind, size in (("RmaPut", 5), ("RmaGet", 7)):
+        take(kind, "a", None, win=SimpleNamespace(comm=window), remote=1, bytes=size)
     assert sums.rows() == {
         "ranks": 4, "uneven": 4, "unknown": 1, "between": 1,
-        "messages": [[0, 3, 10, 1], [3, 1, 20, 2], [2, 2, 10, 1]],
+        "messages": [[0, 3, 15, 2], [3, 1, 20, 2], [2, 2, 10, 1], [3, 0, 7, 1]],
         "collectives": [
             [1, (1, 3), "alltoall", 0, 5, 2], [1, (1, 3), "alltoall", 1, 3, 1],
             [3, (1, 3), "alltoall", 0, 3, 1],

@@ -9,6 +9,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import file_with
 from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.exchange import symmetrized
 from hopbytes.formats.patterns import parhip
 
 
@@ -84,6 +85,7 @@ def test_a_file_of_several_pieces_is_read(tmp_path, monkeypatch, compressed):
     after = (task + 1) % 100
     ring = hb.CommGraph.from_edges(np.r_[task, after], np.r_[after, task], np.full(200, 3))
     hb.write(ring, path, format="parhip", symmetrize=True)
+    assert symmetrized(ring)[0].undirected
     graph = hb.read(path)
     assert graph.targets.tolist() == ring.targets.tolist()
     whole = gzip.decompress(path.read_bytes()) if compressed else path.read_bytes()

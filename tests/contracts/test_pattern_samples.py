@@ -1,10 +1,18 @@
 """Real files from the developers' sample folder: read, written and read again without a change."""
+
+import pytest
+
 from helpers.paths import SHARED
 from hopbytes.formats.exchange import read
 
+SAMPLES = SHARED / "samples/maplib"
+pytestmark = [
+    pytest.mark.shared, pytest.mark.skipif(not SAMPLES.exists(), reason="no folder of developers' samples")
+]  # fmt: skip
+
 
 def test_maplib_pairs_and_topo_files():
-    graph = read(SHARED / "samples/maplib/cg_64_size.csv")
+    graph = read(SAMPLES / "cg_64_size.csv")
     assert graph.n == 64
     assert graph.messages is not None
     assert not graph.undirected

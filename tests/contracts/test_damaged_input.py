@@ -1,8 +1,10 @@
 """Damaged and hostile content ends in one line with the file's name, whatever exception is behind it."""
 
+import contextlib
 import gzip
 import io
 import json
+import random
 import zipfile
 
 import numpy as np
@@ -122,3 +124,27 @@ def test_messages_are_bounded(tmp_path):
         with pytest.raises(HopbytesError) as raised:
             call()
         assert len(str(raised.value)) <= LONGEST_MESSAGE + 10
+
+
+@pytest.mark.parametrize("kind", ["npz", "pattern", "parhip", "mtx", "csv", "graph", "json", "edges"])
+def test_random_damage_ends_in_one_line(tmp_path, kind):
+    chosen = random.Random(kind)
+    path = tmp_path / f"g.{kind}"
+    graph = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8], undirected=True)
+    if kind == "json":
+        hb.write(hb.map_tasks(graph, "node:2 core:2", "fast"), path)
+    elif kind == "edges":
+        path.write_text("0 1 5\n1 2 6\n")
+    else:
+        hb.write(graph, path)
+    whole = path.read_bytes()
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(chosen.randrange(1, 6)):
+            place = chosen.randrange(len(damaged))
+            damaged[place] = chosen.choice([0, 255, 57, 45, 10, chosen.randrange(256)])
+        if chosen.random() < 0.3:
+            del damaged[chosen.randrange(len(damaged)) :]
+        path.write_bytes(damaged)
+        with contextlib.suppress(HopbytesError):  # no other exception
+            repr(hb.read(path))

@@ -250,3 +250,9 @@ def test_like_ones_compete_with_each_other_only():
     for place, cost in ((first, 10), (second, 90), (variant, 11), (variant, 9)):
         twin.add(place, cost, 5)
     assert sorted(twin.costs.tolist()) == [9, 90]
+
+
+def test_an_end_is_asked_for():
+    problem = DenseProblem.build(*matrices(9, 4, 9, symmetric=()))
+    with pytest.raises(ValueError, match="deadline"):
+        evolve(problem, np.arange(4, dtype=np.int32))

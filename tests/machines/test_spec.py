@@ -21,6 +21,8 @@ def test_names_counts_and_distances():
         (Level("island", 100), Level("node", 10, 1e9, 2e-6), Level("core", 1)), (2, (3, 1), 4)
     )
     assert tree.n_cores == 16
+    with pytest.raises(FormatError, match="a tree without levels"):
+        Tree((), ())
 
 
 def test_omitted_distances_are_powers_of_ten_from_the_inside():

@@ -78,7 +78,14 @@ def between(pattern, hosts):
 def recorded(hosts, name, words, settings):
     """Record what four ranks of a program send; return the pattern and what they printed."""
     line = ["record", "--cc", hosts.compiler, "-o", f"{name}.pattern", "--", *hosts.words, *words]
-    done = replace(hosts, environment=hosts.environment | settings).hopbytes(*line)
+    here = replace(hosts, environment=hosts.environment | settings)
+    try:
+        done = here.hopbytes(*line)
+    except AssertionError as error:
+        # On a busy computer mpirun 4.1 may see the end of a process before what it said of its MPI_Finalize.
+        if "Total wall time" not in str(error) or "exiting improperly" not in str(error):
+            raise
+        done = here.hopbytes(*line)
     return hb.read(str(hosts.folder / f"{name}.pattern")), done.stdout
 
 
@@ -117,10 +124,10 @@ def test_what_crosses_hosts_is_that_of_a_rank_file(tmp_path, prepare):
 
 
 def test_hpcc_passes_its_checks(tmp_path):
-    """The number of its messages depends on times that it measures, so those of the first run are counted."""
+    """Its messages depend on the time, so those of the first run are counted; some of them gain nothing."""
     launched, by_file, inside = three_ways(tmp_path, hpcc)
     pattern = launched[0]
     crossing = [between(pattern, hosts_of(each)) for each, _ in (launched, by_file, inside)]
-    assert crossing[0] > crossing[1] == crossing[2] > 0
+    assert crossing[0] >= crossing[1] == crossing[2] > 0
     text = (tmp_path / "hpccoutf.txt").read_text()
     assert text.count("Success=1") == text.count("End of HPC Challenge tests") == 3

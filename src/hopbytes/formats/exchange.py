@@ -70,12 +70,12 @@ def read(
     workers : int, optional
         Number of threads that check a large pattern; the default is the number of CPUs that this process may
         use.
-    where : Allocation, optional
+    where : Allocation, or an object that can be converted to one, optional
         For mappings, as all up to `launched`: the slots. A format ignores what it does not need.
     n : int, optional
         Number of tasks.
-    graph : CommGraph, optional
-        The pattern for which a mapping in JSON must have been made.
+    graph : CommGraph, or the name or spec of a pattern, optional
+        The pattern for which a mapping in JSON must have been made, with as many tasks.
     threads : bool, optional
         Whether a rankfile counts hardware threads.
     launched : str, optional
@@ -142,12 +142,12 @@ def read_pattern(
 
 def read_mapping(
     path: str | os.PathLike[str],
-    where: Allocation | None = None,
+    where: Allocation | str | None = None,
     format: str | None = None,
     *,
     max_bytes: int = MAX_BYTES,
     n: int | None = None,
-    graph: CommGraph | None = None,
+    graph: CommGraph | str | None = None,
     threads: bool | None = None,
     launched: str | None = None,
     **unknown: NoReturn,
@@ -157,7 +157,7 @@ def read_mapping(
     Parameters
     ----------
     path : path or ``"-"``
-    where : Allocation, optional
+    where : Allocation, or an object that can be converted to one, optional
         The slots the mapping is for. Files in JSON know theirs, and are refused if these are others; files of
         other formats need it.
     format, max_bytes, n, graph, threads, launched
@@ -276,7 +276,7 @@ def write(
     oversubscribe: bool = False,
     version: str | None = None,
     launched: str | None = None,
-    graph: CommGraph | None = None,
+    graph: CommGraph | str | None = None,
     metrics: Dictionary[str, Any] | None = None,
     symmetrize: bool = False,
     **unknown: NoReturn,
@@ -307,7 +307,7 @@ def write(
     launched : str, optional
         How the launcher maps the old ranks of a file of new ranks.
     graph, metrics : optional
-        The pattern and the metrics, which are stored in JSON.
+        The pattern, with as many tasks as the mapping, and a dictionary of metrics, which are stored in JSON.
     symmetrize : bool
         For patterns: add both directions.
 
@@ -315,7 +315,9 @@ def write(
     ------
     UnsupportedError
         The format or an option is unknown, a file exists that hopbytes did not write, the format cannot hold
-        the pattern or mapping, `thing` is neither of the two, or `path` is not a path.
+        the pattern or mapping, `graph` has another number of tasks, or `path` is not a path.
+    WrongTypeError
+        `thing` is neither of the two, or an option has a type that does not fit.
 
     Examples
     --------

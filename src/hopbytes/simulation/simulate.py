@@ -201,9 +201,11 @@ def simulate(
     Raises
     ------
     FormatError
-        Pattern and mapping have different numbers of tasks; a number outside its range.
+        Pattern and mapping have different numbers of tasks.
+    WrongTypeError
+        An argument has a type that does not fit.
     UnsupportedError
-        The machine has distances only, or no bandwidths while nothing may be assumed; the platform file
+        A number is outside its range; the machine has distances only, or no bandwidths while nothing may be assumed; the platform file
         cannot be written.
     MissingPackageError
         Grade ``"replay"`` needs SimGrid, which is not installed.

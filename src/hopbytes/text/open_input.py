@@ -69,7 +69,7 @@ def plain_name(name: str) -> str:
 
 
 def path_text(path: object) -> str:
-    """Return a path as text; UnsupportedError or FormatError if it is none, or no name of a file."""
+    """Return a path as text; UnsupportedError if it is not one, FormatError if no file can have it."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")

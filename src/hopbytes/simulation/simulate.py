@@ -205,8 +205,8 @@ def simulate(
     WrongTypeError
         An argument has a type that does not fit.
     UnsupportedError
-        A number is outside its range; the machine has distances only, or no bandwidths while nothing may be assumed; the platform file
-        cannot be written.
+        A number is outside its range; the machine has distances only, or no bandwidths while nothing may be
+        assumed; the platform file cannot be written.
     MissingPackageError
         Grade ``"replay"`` needs SimGrid, which is not installed.
     HopbytesError

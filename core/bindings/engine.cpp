@@ -158,6 +158,9 @@ void bind_engine(nb::module_& m) {
            const std::vector<MachineLevel> levels = levels_of(machine);
            expect(levels.back().children() == k, "levels of a machine");
            const auto map = [&](const auto& graph) {
+             const LinearCost* fixed = graph.linear_cost.get();
+             for (int64_t v = 0; fixed && v < graph.n; ++v)
+               expect(std::ssize(fixed->listed(v)) == (fixed->rest[v] != 0), "fixed tasks");
              deep_multisection(graph, levels, context, seed, control.with_team(team), pe);
            };
            on_graph(arrays, costs, map, team);

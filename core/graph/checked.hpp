@@ -2,6 +2,8 @@
 // them when objects are made; this is the one pass that ends a call with an error in place of the process,
 // should an array have changed since.
 #pragma once
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -19,11 +21,14 @@ template <class T>
 void expect_below(std::span<T> values, int64_t count, const char* what, Team& team = Team::alone(),
                   int64_t lowest = 0) {
   constexpr int64_t kValues = 1 << 16;  // of a thread at once
-  std::atomic<bool> outside{false};
+  constexpr int64_t largest = std::numeric_limits<std::remove_cv_t<T>>::max();
+  // In the type of the values, which are compared several at once.
+  const auto least = static_cast<T>(lowest), most = static_cast<T>(std::clamp(count - 1, lowest, largest));
+  std::atomic<bool> outside{count <= lowest && !values.empty()};
   parallel_ranges(std::ssize(values), kValues, team, [&](int32_t, int64_t begin, int64_t end) {
-    bool wrong = false;
-    for (int64_t i = begin; i < end; ++i) wrong |= values[i] < lowest || values[i] >= count;
-    if (wrong) outside.store(true, std::memory_order_relaxed);
+    std::remove_cv_t<T> wrong = 0;
+    for (int64_t i = begin; i < end; ++i) wrong |= (values[i] < least) | (values[i] > most);
+    if (wrong != 0) outside.store(true, std::memory_order_relaxed);
   });
   if (outside) throw std::invalid_argument(std::string(what) + " outside their range");
 }

@@ -35,19 +35,20 @@ inline bool rows_are_valid(In<int64_t> indptr, In<int32_t> target, int64_t begin
   const int64_t first = indptr[begin], last = indptr[end];
   if (descends || first < 0 || last > std::ssize(target)) return false;
   if (first == last) return true;
-  const auto n = static_cast<uint32_t>(indptr.size() - 1);
-  bool outside = static_cast<uint32_t>(target[first]) >= n;
+  // Numbers of one size, so that several targets are compared at once.
+  const auto most = static_cast<int32_t>(std::ssize(indptr) - 2);
+  int32_t outside = target[first] < 0 || target[first] > most;
   uint32_t falls = 0, falls_between_rows = 0;
   for (int64_t e = first + 1; e < last; ++e) {
     falls += target[e] <= target[e - 1];
-    outside |= static_cast<uint32_t>(target[e]) >= n;
+    outside |= (target[e] < 0) | (target[e] > most);
   }
   for (int64_t i = begin; i < end; ++i) {
     const bool starts = indptr[i] > first && indptr[i] < indptr[i + 1];
     const int64_t e = std::clamp(indptr[i], std::min(first + 1, last - 1), last - 1);
     falls_between_rows += static_cast<uint32_t>(starts) & (target[e] <= target[std::max<int64_t>(e - 1, 0)]);
   }
-  return !outside && falls == falls_between_rows;
+  return outside == 0 && falls == falls_between_rows;
 }
 
 // Returns the first row whose targets are unsorted, duplicated or out of range; n if the row pointers do not

@@ -6,6 +6,18 @@
 
 namespace hopbytes {
 
+LinearCost LinearCost::fixed(std::span<const int32_t> block) {
+  LinearCost costs;
+  costs.start.push_back(0);
+  for (const int32_t b : block) {
+    if (b >= 0) costs.block.push_back(b), costs.cost.push_back(0);
+    costs.start.push_back(std::ssize(costs.block));
+    costs.rest.push_back(b >= 0 ? kForbidden : 0);
+    costs.kind.push_back(b + 1);
+  }
+  return costs;
+}
+
 bool LinearCost::has_cheaper_block(int64_t v, int32_t own) const {
   const int64_t here = (*this)(v, own);
   for (int64_t e = start[v]; e < start[v + 1]; ++e)

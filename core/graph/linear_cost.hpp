@@ -19,6 +19,9 @@ struct LinearCost {
   std::vector<int64_t> rest;  // cost on blocks that are not listed
   std::vector<int32_t> kind;  // equal for vertices with the same forbidden blocks, 0 for none
 
+  // Returns the costs where each vertex has to be on a block, or may be on any where that is negative.
+  static LinearCost fixed(std::span<const int32_t> block);
+
   int64_t n() const { return static_cast<int64_t>(rest.size()); }
 
   std::span<const int32_t> listed(int64_t v) const {

@@ -84,16 +84,16 @@ class GraphReader {
                *targets = static_cast<const Index*>(targets_.first);
     graph_.start.resize(n_ + 1);
     graph_.target.resize(arcs);
-    bool possible = true;
-    for (int64_t v = 0; v < n_; ++v) {
-      int64_t previous = -1;
-      graph_.start[v + 1] = rows[v + 1] - base_;
-      for (int64_t e = rows[v] - base_; e < graph_.start[v + 1]; ++e) {
-        const int64_t u = targets[e] - base_;
-        possible &= (u > previous) & (u < n_) & (u != v);
-        graph_.target[e] = static_cast<int32_t>(previous = u);
-      }
+    Index outside = 0;
+    for (int64_t v = 0; v < n_; ++v) graph_.start[v + 1] = rows[v + 1] - base_;
+    for (int64_t e = 0; e < arcs; ++e) {  // several at once
+      graph_.target[e] =
+          static_cast<int32_t>(static_cast<uint32_t>(targets[e]) - static_cast<uint32_t>(base_));
+      outside |= (targets[e] < static_cast<Index>(base_)) | (targets[e] > static_cast<Index>(n_));
     }
+    bool possible = outside == 0 && rows_are_valid(graph_.start, graph_.target, 0, n_);
+    for (int64_t v = 0; v < n_; ++v)
+      for (int64_t e = graph_.start[v]; e < graph_.start[v + 1]; ++e) possible &= graph_.target[e] != v;
     if (weights_.first) graph_.weight.resize(arcs);
     for (int64_t e = 0; e < std::ssize(graph_.weight); ++e) possible &= (graph_.weight[e] = weights_[e]) > 0;
     return possible;

@@ -35,7 +35,7 @@ enum hopbytes_status {
   HOPBYTES_TOO_LARGE = -6,    /* weights x distances sum to more than 2^59, or loads to more than 2^62 */
   HOPBYTES_BAD_MACHINE = -7,  /* the text of the machine, or k, which is at least 1 and at most its PEs */
   HOPBYTES_BAD_OPTION = -8,   /* imbalance, threads, time limit, capacity, base or bits */
-  HOPBYTES_UNSUPPORTED = -9,  /* fixed vertices */
+  HOPBYTES_BAD_FIXED = -9,    /* a vertex is fixed to a block that does not exist */
   HOPBYTES_NO_MEMORY = -10,
   HOPBYTES_INTERNAL = -11     /* a mistake of the library */
 };
@@ -69,8 +69,9 @@ typedef struct hopbytes_options {
   uint64_t seed;           /* 0 by default */
   int32_t threads;         /* 1 to 1024; 1 by default */
   double time_limit;       /* seconds after which the search ends with what it has; 0, the default: none */
-  const int32_t *fixed;    /* n blocks, below `base` where a vertex is free. No vertex can be fixed as yet:
-                              the call is refused if one is. Null: none */
+  const int32_t *fixed;    /* the block of each vertex that is fixed to one, a number below `base` for the
+                              others. Fixed vertices are never elsewhere, also if they overload their block.
+                              Null: all are free */
   int32_t effort;          /* 0, the default: one hierarchy of coarser graphs; -1: fewer refinements, half to
                               two thirds of the time for more cost; 1: the graph is divided anew at every
                               level of the machine, up to twice the time for less cost if bounds are tight */
@@ -86,8 +87,9 @@ typedef struct hopbytes_result {
 HOPBYTES_API void hopbytes_default_options(hopbytes_options *options);
 
 /* Writes the block of every vertex, base .. base + k - 1, to `part`, which has n entries; `result` may be
- * null. With n > k every block has a vertex. With n <= k loads do not count: the first n blocks get a vertex
- * each. */
+ * null. With n > k every block has a vertex, unless too many are fixed. With n <= k loads do not count: the
+ * first n blocks get a vertex each; if vertices are fixed to later ones, blocks up to the last of them get
+ * at most one free vertex each. */
 HOPBYTES_API int hopbytes_map(const hopbytes_graph *graph, const hopbytes_options *options, int32_t *part,
                               hopbytes_result *result);
 

@@ -69,8 +69,9 @@ inline LoadBounds load_bounds(std::vector<int64_t> load, int64_t n, In<int64_t> 
 
 class BoundKeeper {
  public:
-  BoundKeeper(const Csr& graph, const TreeMachine& machine, const LoadBounds& bounds)
-      : graph_(graph), machine_(machine), load_(bounds.load), most_(bounds.most) {}
+  // `fixed` is null if no vertex is.
+  BoundKeeper(const Csr& graph, const TreeMachine& machine, const LoadBounds& bounds, const LinearCost* fixed)
+      : graph_(graph), machine_(machine), load_(bounds.load), most_(bounds.most), fixed_(fixed) {}
 
   // Returns the largest load of a block beyond its bound, 0 if there is none.
   int64_t overload(const std::vector<int32_t>& part) const {
@@ -113,9 +114,10 @@ class BoundKeeper {
  private:
   Repair repair(In<int64_t> load, std::vector<int32_t>& part, In<int64_t> most) const {
     const NearestInTree nearest(machine_.labels(), machine_.bit_costs());
-    return Repair(graph_, load, part, most, machine_.distance(), nearest, Control(), nullptr);
+    return Repair(graph_, load, part, most, machine_.distance(), nearest, Control(), fixed_);
   }
   int64_t load(int64_t v) const { return load_.empty() ? 1 : load_[v]; }
+  bool is_fixed(int64_t v) const { return fixed_ && fixed_->kind[v] != 0; }
 
   std::vector<int64_t> counts(const std::vector<int32_t>& part) const {
     std::vector<int64_t> count(most_.size(), 0);
@@ -142,12 +144,18 @@ class BoundKeeper {
     std::sort(chosen.begin(), chosen.end());
     std::vector<int32_t> vertices, local;
     std::vector<int64_t> loads, bounds;
-    for (const int32_t block : chosen) bounds.push_back(std::max<int64_t>(most_[block], 1));
-    for (size_t v = 0; v < part.size(); ++v)
-      if (load_[v] > 0 && std::binary_search(chosen.begin(), chosen.end(), part[v])) {
+    for (const int32_t block : chosen) bounds.push_back(most_[block]);
+    for (size_t v = 0; v < part.size(); ++v) {
+      const auto block = std::lower_bound(chosen.begin(), chosen.end(), part[v]);
+      if (load_[v] == 0 || block == chosen.end() || *block != part[v]) continue;
+      if (is_fixed(static_cast<int64_t>(v))) {
+        bounds[block - chosen.begin()] -= load_[v];
+      } else {
         vertices.push_back(static_cast<int32_t>(v));
         loads.push_back(load_[v]);
       }
+    }
+    for (int64_t& bound : bounds) bound = std::max<int64_t>(bound, 1);
     local.resize(vertices.size());
     list_schedule(loads, bounds, local);
     anew = part;
@@ -163,6 +171,7 @@ class BoundKeeper {
     std::stable_sort(heavy.begin(), heavy.end(),
                      [&](int32_t a, int32_t b) { return most_[part[a]] < most_[part[b]]; });
     std::iota(lightest.begin(), lightest.end(), 0);
+    std::erase_if(lightest, [&](int32_t v) { return is_fixed(v); });
     std::stable_sort(lightest.begin(), lightest.end(),
                      [&](int32_t a, int32_t b) { return load_[a] < load_[b]; });
     std::vector<int64_t> count = counts(part);
@@ -182,6 +191,7 @@ class BoundKeeper {
   const TreeMachine& machine_;
   const std::vector<int64_t>& load_;
   const std::vector<int64_t>& most_;
+  const LinearCost* fixed_;
 };
 
 }  // namespace hopbytes

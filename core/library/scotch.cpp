@@ -372,7 +372,7 @@ struct Compact {
   std::vector<Num> copied_rows, copied_targets, copied_weights;
 };
 
-// Writes `part`. Returns -1 if Scotch has to do it.
+// Writes `part`, of which the blocks >= 0 stay if vertices are fixed. Returns -1 if Scotch has to do it.
 int map_graph(const char* name, const SCOTCH_Graph* graph, std::optional<Target> target,
               const SCOTCH_Strat* strategy, bool fixed, Num* part, int32_t effort = 0) {
   const Log log(name);
@@ -380,10 +380,9 @@ int map_graph(const char* name, const SCOTCH_Graph* graph, std::optional<Target>
   SCOTCH_graphData(graph, &view.base, &view.n, &view.rows, &view.ends, &view.loads, &view.labels, &view.arcs,
                    &view.targets, &view.weights);
   if (!view.rows || view.n < 0 || !part) return 1;
-  fixed = fixed && std::any_of(part, part + view.n, [](Num block) { return block >= 0; });
   // Some programs of other widths are linked with the usual Scotch.
   const bool fits = own(graph) || SCOTCH_numSizeof() == static_cast<int>(sizeof(Num));
-  if (!target || fixed || !fits) {
+  if (!target || !fits) {
     log.write(view.n, view.arcs / 2, target ? target->k : -1, "passed_on", nullptr, -1);
     return -1;
   }
@@ -398,7 +397,12 @@ int map_graph(const char* name, const SCOTCH_Graph* graph, std::optional<Target>
   wanted.effort = hopbytes::effort(effort);
   if (!target->capacity.empty()) wanted.capacity = target->capacity.data();
   wanted.machine = target->machine.empty() ? hopbytes::machine_of_environment() : target->machine.c_str();
-  std::vector<int32_t> found(view.n);
+  std::vector<int32_t> found(view.n), blocks;
+  for (Num v = 0; fixed && v < view.n; ++v) {
+    const auto last = static_cast<Num>(target->k);  // no block
+    blocks.push_back(static_cast<int32_t>(std::clamp<Num>(part[v], -1, last) + compact.base));
+  }
+  if (!blocks.empty()) wanted.fixed = blocks.data();
   hopbytes_result result{};
   const char* how = nullptr;
   const int status = hopbytes::map_or_cut(given, wanted, found.data(), result, how);

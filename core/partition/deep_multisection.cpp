@@ -6,6 +6,7 @@
 
 #include "partition/bundles.hpp"
 #include "partition/coarsening/coarsen.hpp"
+#include "partition/group_members.hpp"
 #include "partition/groups.hpp"
 #include "partition/initial/by_degree.hpp"
 #include "partition/refinement/flow_refinement.hpp"
@@ -44,11 +45,14 @@ template <class W> class DeepMultisection {
   std::vector<int32_t> run() {
     Hierarchy<W> hierarchy = context_.anew ? Hierarchy<W>(g_) : coarsened();
     set_leaf_bounds(hierarchy.coarsest());
+    bounds_.assign(1, g_.total_load);
     start(hierarchy.coarsest(), std::vector<int32_t>(hierarchy.coarsest().n, 0));
     for (size_t i = hierarchy.size() + 1; i-- > 0;) {
       const Graph<W>& g = hierarchy.graph(i);
       if (i < hierarchy.size()) {
-        partition_->project(g, hierarchy.map(i));
+        std::unique_ptr<Graph<W>> finer = on_children(g);
+        partition_->project(*finer, hierarchy.map(i));
+        shown_ = std::move(finer);
         hierarchy.remove_coarsest();
         release_freed_memory(g.arcs());
         set_leaf_bounds(g);
@@ -89,7 +93,7 @@ template <class W> class DeepMultisection {
   // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again.
   // So a mapping whose first PEs hold the vertices of the highest degrees competes with the one found.
   std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
-    if (context_.anew || control_.should_stop() || !may_have_core(g_)) return found;
+    if (context_.anew || g_.linear_cost || control_.should_stop() || !may_have_core(g_)) return found;
     partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));
     refine();
     control_.record_work(3 * g_.arcs());
@@ -111,17 +115,25 @@ template <class W> class DeepMultisection {
     return coarsen(g_, nullptr, limits, rng_, control_);
   }
 
-  // Begins to refine a mapping to the groups at the present depth.
+  // Returns the child of a level to which each vertex is fixed, -1 if it is free; nothing if all are free.
+  std::vector<int32_t> homes(const Graph<W>& g, const MachineLevel& level) const {
+    std::vector<int32_t> home(g.linear_cost ? g.n : 0, -1);
+    for (size_t v = 0; v < home.size(); ++v)
+      if (g.linear_cost->kind[v] != 0) home[v] = level.child_of_pe[g.linear_cost->listed(v).front()];
+    return home;
+  }
+
+  // Returns the graph with its vertices fixed to groups at the present depth in place of PEs.
+  std::unique_ptr<Graph<W>> on_children(const Graph<W>& g) const {
+    return with_fixed(g, depth_ == 0 ? std::vector<int32_t>() : homes(g, levels_[depth_ - 1]));
+  }
+
+  // Begins to refine a mapping to the groups at the present depth, which may hold bounds_.
   void start(const Graph<W>& g, std::vector<int32_t> group) {
-    if (depth_ > 0) {
-      const MachineLevel& level = levels_[depth_ - 1];
-      bounds_ = level.max_loads(group_loads_, leaf_bounds_[depth_ - 1]);
-      partition_ = std::make_unique<Partition<W>>(level.distance.distance(), bounds_, control_.team());
-    } else {
-      bounds_.assign(1, g.total_load);
-      partition_ = std::make_unique<Partition<W>>(AnyDistance(), bounds_, control_.team());
-    }
-    partition_->assign(g, std::move(group));
+    const AnyDistance distance = depth_ == 0 ? AnyDistance() : levels_[depth_ - 1].distance.distance();
+    partition_ = std::make_unique<Partition<W>>(distance, bounds_, control_.team());
+    shown_ = on_children(g);
+    partition_->assign(*shown_, std::move(group));
   }
 
   // Divides every group into its children.
@@ -129,14 +141,26 @@ template <class W> class DeepMultisection {
     const MachineLevel& level = levels_[depth_];
     std::vector<int32_t> group = partition_->take_blocks();
     group_loads_ = block_loads(g, level.groups(), group.data(), control_.team());
-    const std::vector<int64_t> bounds = level.max_loads(group_loads_, leaf_bounds_[depth_]);
+    bounds_ = level.max_loads(group_loads_, leaf_bounds_[depth_]);
+    const std::vector<int32_t> home = homes(g, level);
+    std::vector<int32_t> inside = home;  // numbered from the first child of the group on
+    std::vector<int64_t> held(level.children(), 0);
+    for (size_t v = 0; v < home.size(); ++v) {
+      if (home[v] < 0) continue;
+      inside[v] -= static_cast<int32_t>(level.first_child[group[v]]);
+      bounds_[home[v]] = std::max(bounds_[home[v]], held[home[v]] += g.load[v]);
+    }
     std::vector<uint64_t> seeds(level.groups());
     for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed_, 1 + depth_), i);
     GroupSettings settings;
     settings.context.initial = context_.initial;
     settings.context.refinement = context_.refinement;
     if (!context_.anew || depth_ > 0) settings.context.refinement.flow.rounds = 0;
-    if (!context_.anew) {  // all groups are refined together afterwards, so little is gained by more here
+    if (g.linear_cost) {  // which cut is good depends much on what is fixed
+      settings.context.initial = DeepContext::kMoreInitial;
+      settings.context.refinement = DeepContext::kMoreRefinement;
+    } else if (!context_
+                    .anew) {  // all groups are refined together afterwards, so little is gained by more here
       settings.context.refinement.fm.rounds = 1;
     } else if (depth_ > 0) {
       InitialContext& initial = settings.context.initial;
@@ -144,9 +168,13 @@ template <class W> class DeepMultisection {
     }
     std::vector<int32_t> child(g.n);
     std::vector<int64_t> cut(level.groups());
-    partition_many<W>(g, group, level.first_child, bounds, seeds, {}, settings, control_, child, cut);
+    partition_many<W>(*with_fixed(g, inside), group, level.first_child, bounds_, seeds, {}, settings,
+                      control_, child, cut);
     parallel_ranges(g.n, kVerticesPerRange, control_.team(), [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) child[v] += static_cast<int32_t>(level.first_child[group[v]]);
+      for (int64_t v = begin; v < end; ++v)
+        child[v] = !home.empty() && home[v] >= 0
+                       ? home[v]
+                       : child[v] + static_cast<int32_t>(level.first_child[group[v]]);
     });
     ++depth_;
     start(g, std::move(child));
@@ -175,6 +203,7 @@ template <class W> class DeepMultisection {
   size_t depth_ = 0;  // levels of the machine that have been divided
   std::vector<std::vector<int64_t>> leaf_bounds_;  // of every level, on the present graph
   std::vector<int64_t> group_loads_, bounds_;
+  std::unique_ptr<Graph<W>> shown_;  // what the partition refers to
   std::unique_ptr<Partition<W>> partition_;
 };
 

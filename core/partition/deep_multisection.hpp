@@ -20,6 +20,10 @@ struct DeepContext {
   RefinementContext refinement{.fm = {.rounds = 1, .fruitless_moves = 15, .seeds = 50},
                                .flow = {.rounds = 2, .width = 3, .layers = 3}};
   InitialContext initial{2, 0, 60, 1, 0};  // of the partition of a group
+  // For more effort, and where vertices are fixed.
+  static constexpr InitialContext kMoreInitial{4, 0, 60, 4, 2, true};
+  static constexpr RefinementContext kMoreRefinement{
+      .fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25}, .flow = {.rounds = 2}};
   // Instead of this the whole graph is divided anew at every level, with `initial` and `refinement`, of which
   // inner levels, which decide less of the cost, get less.
   bool anew = false;
@@ -30,7 +34,8 @@ struct DeepContext {
 // vertices for each of their children, the outermost level first, and every graph is refined under the
 // distances of the groups that there are (deep multilevel partitioning: Gottesbüren, Heuer, Sanders, Schulz,
 // Seemaier 2021; here for any distances). All vertices are divided at the end, so that a search that is
-// stopped early has a mapping. The result does not depend on the number of threads.
+// stopped early has a mapping. Linear costs may only fix vertices to PEs, where they are in every mapping,
+// also if their loads exceed a bound. The result does not depend on the number of threads.
 template <class W>
 void deep_multisection(const Graph<W>& g, const std::vector<MachineLevel>& levels, const DeepContext& context,
                        uint64_t seed, const Control& control, std::span<int32_t> pe);

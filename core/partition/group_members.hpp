@@ -93,6 +93,16 @@ Graph<W> subproblem(const Graph<W>& g, const GroupMembers& members, std::span<co
   return sub;
 }
 
+// Returns a view of a graph with vertices fixed to blocks that are not negative; without blocks none is.
+template <class W>
+std::unique_ptr<Graph<W>> with_fixed(const Graph<W>& g, const std::vector<int32_t>& block) {
+  auto view = std::make_unique<Graph<W>>();
+  static_cast<GraphShape&>(*view) = g;
+  view->weight = g.weight;
+  view->linear_cost = block.empty() ? nullptr : std::make_shared<const LinearCost>(LinearCost::fixed(block));
+  return view;
+}
+
 // Returns the blocks of all vertices where every group is partitioned on its own, into the blocks first[j] to
 // first[j + 1] - 1. partition(j, subgraph, control, block) writes the blocks of a group, numbered from 0. The
 // groups are partitioned side by side.

@@ -15,7 +15,7 @@ template <class W> template <class Work> void Partition<W>::for_ranges(int64_t n
 
 template <class W> void Partition<W>::use_graph(const Graph<W>& g) {
   g_ = &g;
-  linear_cost_ = edges_only_ ? nullptr : g.linear_cost.get();
+  linear_cost_ = g.linear_cost.get();
   by_row_ = connectivity_.cached() && distance_.flat() && !linear_cost_;
   boundary_known_ = false;
 }

@@ -34,8 +34,6 @@ template <class W> class Partition {
         load_(k_, 0),
         connectivity_(k_) {}
 
-  // Ignores linear assignment costs, for partitions into other blocks than those the costs refer to.
-  void ignore_linear_costs() { edges_only_ = true; }
   void set_max_block_weights(std::span<const int64_t> max_block_weight) {
     max_block_weight_ = max_block_weight;
   }
@@ -183,7 +181,7 @@ template <class W> class Partition {
   Team& team_;
   const Graph<W>* g_ = nullptr;
   const LinearCost* linear_cost_ = nullptr;
-  bool edges_only_ = false, projected_ = false;
+  bool projected_ = false;
   bool by_row_ = false;  // whether the row of a vertex decides its choice
   std::vector<int32_t> block_;
   std::vector<int64_t> load_;

@@ -286,9 +286,11 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
   control_.team().run(std::ssize(found), [&](int32_t worker, int64_t t) {
     if (t > 0 && control_.should_stop()) return;
     const Control own = spans.of(t);
-    found[t] = worker == 0  // the thread of this partitioner
-                   ? initial_partition(g, seeds[t], own)
-                   : Partitioner(max_block_weight_, context_, own).initial_partition(g, seeds[t], own);
+    const bool around_fixed = context_.initial.around_fixed && t % 2 == 1;
+    found[t] =
+        worker == 0  // the thread of this partitioner
+            ? initial_partition(g, seeds[t], around_fixed, own)
+            : Partitioner(max_block_weight_, context_, own).initial_partition(g, seeds[t], around_fixed, own);
   });
   std::erase_if(found, [](const Candidate& candidate) { return candidate.part.empty(); });
   best_first(found);
@@ -300,10 +302,11 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
 }
 
 template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed,
-                                                               const Control& control) {
+                                                               bool around_fixed, const Control& control) {
   Rng rng(seed);
   const StartAt<W> from_scratch = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    return Start{initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control)};
+    return Start{initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, around_fixed,
+                                numbers, control)};
   };
   multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control);
   const Score reached = quality();

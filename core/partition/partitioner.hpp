@@ -78,7 +78,7 @@ template <class W> class Partitioner {
   // Returns the best initial partition, recombined with the next best ones in turn.
   std::vector<int32_t> best_initial_partition(const Graph<W>& g, Rng& rng);
   // Computes one initial partition: coarsens anew to the size at which bisections are grown.
-  Candidate initial_partition(const Graph<W>& g, uint64_t seed, const Control& control);
+  Candidate initial_partition(const Graph<W>& g, uint64_t seed, bool around_fixed, const Control& control);
 
   Score quality();
   bool starts_coarse(const Graph<W>& g) const;

@@ -32,6 +32,7 @@ GRAPH = (*PATH, None)
 LEVEL = (*PATH[:2], None, None, np.ones(4, np.int64))
 NEAR = Distances(table=int64(0, 1, 1, 0))
 COSTS = (int64(0, 1, 1, 1, 1), int32(1), int64(3), np.zeros(4, np.int64))
+FIXED = (int64(0, 1, 1, 1, 1), int32(1), int64(0), int64(2**60, 0, 0, 0))
 PE, CAPS, ONES = int32(0, 0, 1, 1), int64(4, 4), np.ones(4, np.int64)
 FREE = (None, None, None, None)
 REFINEMENT = asdict(RefinementSettings())
@@ -73,7 +74,7 @@ CALLS = {
     ),
     "even_placement": ((GRAPH, NEAR, COSTS, control(), int64(2, 2), 0, 0, 0, PE), [(0, 1), (2, 1), 8]),
     "deep_multisection": (
-        (GRAPH, NEAR, COSTS, control(), int32(0, 1), int64(1, 1), CAPS, 0,
+        (GRAPH, NEAR, FIXED, control(), int32(0, 1), int64(1, 1), CAPS, 0,
          asdict(DEFAULT_SEARCH) | {
              "threads": 1, "heaviest": 1, "most_children": 8, "per_child": 8, "fewest": 8,
              "synchronous_rounds": 2, "initial_partitions": 1, "region_growings": 1,

@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,9 +17,15 @@ import hopbytes as hb
 from helpers.c_library import LIB, blocks_of, library
 from helpers.graphs import grid
 from helpers.paths import EXAMPLES
+from hopbytes.algorithms.base import Bounds
+from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
+from hopbytes.algorithms.shared.search_distances import search_problem
+from hopbytes.engine.control import RunControl
+from hopbytes.engine.partition import deep_multisection
+from hopbytes.kernels.linear_cost import held
 from hopbytes.model.comm_graph import CommGraph
 
-OK, OVERLOADED, NULL, SIZE, INDEX, WEIGHT, ASYMMETRIC, LARGE, MACHINE, OPTION, UNSUPPORTED = (
+OK, OVERLOADED, NULL, SIZE, INDEX, WEIGHT, ASYMMETRIC, LARGE, MACHINE, OPTION, FIXED = (
     0, 1, -1, -2, -3, -4, -5, -6, -7, -8, -9,
 )  # fmt: skip
 
@@ -139,7 +147,9 @@ PATH = [0, 1, 3, 4], [1, 0, 2, 1]
         (OPTION, {"threads": 0}), (OPTION, {"threads": 2**20}), (OPTION, {"time_limit": -1.0}),
         (OPTION, {"time_limit": float("nan")}), (OPTION, {"base": 2}), (OPTION, {"index_bits": 16}),
         (OPTION, {"capacity": [1, 0]}), (OPTION, {"capacity": [1, 2**31]}),
-        (UNSUPPORTED, {"fixed": [-1, 0, -1]}), (OPTION, {"effort": 2}), (OPTION, {"effort": -2}),
+        (FIXED, {"fixed": [-1, 2, -1]}), (FIXED, {"fixed": [2**31 - 1, 0, 0]}),
+        (FIXED, {"fixed": [1, 3, 2], "base": 1, "rows": [1, 2, 4, 5], "targets": [2, 1, 3, 2]}),
+        (OPTION, {"effort": 2}), (OPTION, {"effort": -2}),
     ],
 )  # fmt: skip
 def test_bad_input_has_a_code_and_nothing_is_written(wanted, arguments):
@@ -151,6 +161,96 @@ def test_bad_input_has_a_code_and_nothing_is_written(wanted, arguments):
     assert status == wanted
     assert set(part.tolist()) <= {-7}
     assert len(library.hopbytes_message(status)) > 10
+
+
+def cost_of(graph, part, apart):
+    rows, targets, weights, _ = parts(graph)
+    sources = np.repeat(np.arange(graph.n), np.diff(rows))
+    return int((weights * apart[part[sources], part[targets]]).sum()) // 2
+
+
+def test_every_way_to_fix_the_vertices_of_a_small_graph():
+    graph = CommGraph.from_edges([0, 0, 1, 2, 3, 3], [1, 3, 2, 4, 4, 1], [9, 1, 4, 2, 7, 3], undirected=True)
+    rows, targets, weights, _ = parts(graph)
+    for machine, k in (("core:2@1", 2), ("node:2@10 core:2@1", 4), ("node:2@10 core:[4,3]@1", 7)):
+        pes = np.arange(k)
+        apart = np.where(pes[:, None] == pes, 0, np.where(pes[:, None] // k**0.5 == pes // k**0.5, 1, 10))
+        if k == 7:
+            apart = np.where(pes[:, None] == pes, 0, np.where((pes[:, None] < 4) == (pes < 4), 1, 10))
+        most = -(-5 // k)
+        every = [np.array(part) for part in product(range(min(k, 5)), repeat=5)]
+        valid = [(part, cost_of(graph, part, apart)) for part in every if np.bincount(part).max() <= most]
+        found = least = 0
+        for fixed in map(np.array, product(range(-1, min(k, 4)), repeat=5)):
+            held = fixed >= 0
+            status, part, result = blocks_of(rows, targets, weights, machine=machine, fixed=fixed)
+            assert part[held].tolist() == fixed[held].tolist()
+            fits = np.bincount(fixed[held], minlength=1).max() <= most
+            assert status == (OK if fits else OVERLOADED), fixed
+            assert result.cost == cost_of(graph, part, apart)
+            if fits:
+                assert np.bincount(part).max() <= most
+                found += result.cost
+                least += min(cost for part, cost in valid if np.all(part[held] == fixed[held]))
+        assert least <= found <= 1.3 * least, (machine, found, least)
+
+
+@pytest.mark.parametrize("effort", [-1, 0, 1])
+@pytest.mark.parametrize("machine", ["core:24@1", "node:3@10 core:8@1"])
+def test_fixed_vertices_stay_and_the_others_keep_the_bounds(machine, effort):
+    graph, rng = lattice(50, 6), np.random.default_rng(3)
+    rows, targets, weights, loads = parts(graph)
+    fixed = np.where(rng.random(graph.n) < 0.1, rng.integers(0, 24, graph.n), -1)
+    most = int(loads.sum()) * 103 // 2400
+    costs = []
+    for threads in (1, 3):
+        status, part, result = blocks_of(
+            rows + 1, targets + 1, weights, loads, base=1, machine=machine, effort=effort, threads=threads,
+            fixed=np.where(fixed < 0, fixed + 1 - rng.integers(0, 9), fixed + 1),
+        )  # fmt: skip
+        assert status == OK
+        assert np.array_equal((part - 1)[fixed >= 0], fixed[fixed >= 0])
+        assert np.bincount(part - 1, loads, 24).max() <= most
+        costs.append(result.cost)
+    assert costs[0] == costs[1]
+    # Fixed to what is found without, they cost about as much as it.
+    _, free, without = blocks_of(rows, targets, weights, loads, machine=machine, effort=effort)
+    status, _, result = blocks_of(
+        rows, targets, weights, loads, machine=machine, effort=effort, fixed=np.where(fixed < 0, -1, free)
+    )
+    assert status == OK
+    assert result.cost <= 1.15 * without.cost < costs[0]
+
+
+@pytest.mark.parametrize("machine", ["core:24@1", "node:3@10 core:8@1"])
+def test_blocks_with_fixed_vertices_are_those_of_the_core(machine):
+    graph, rng = lattice(50, 6), np.random.default_rng(5)
+    fixed = np.where(rng.random(graph.n) < 0.02, rng.integers(0, 24, graph.n), -1).astype(np.int32)
+    where = hb.allocate(machine)
+    share = np.full(24, int(graph.loads.sum()) * 103 // 2400)
+    bounds = Bounds(share, linear_cost=held(None, fixed >= 0, fixed))
+    settings = {field.name: getattr(DeepMultisection(), field.name) for field in fields(DeepMultisection)}
+    found = deep_multisection(
+        search_problem(graph, where, bounds), np.array(where.groups(), np.int32), np.ones(24, np.int64),
+        share, settings, control=RunControl(seed=9),
+    )  # fmt: skip
+    rows, targets, weights, loads = parts(graph)
+    status, part, result = blocks_of(rows, targets, weights, loads, machine=machine, fixed=fixed, seed=9)
+    assert (status, result.moved) == (OK, 0)
+    assert part.tolist() == found.tolist()
+
+
+def test_vertices_fixed_beyond_a_bound_stay_and_keep_others_away():
+    rows, targets, _, _ = parts(lattice(20))
+    fixed = np.where(np.arange(400) % 3 == 0, 2, -1)
+    status, part, result = blocks_of(rows, targets, machine="node:2@10 core:4@1", fixed=fixed)
+    assert status == OVERLOADED
+    assert np.flatnonzero(part == 2).tolist() == np.flatnonzero(fixed == 2).tolist()
+    assert np.delete(np.bincount(part, minlength=8), 2).max() <= 51
+    assert result.imbalance == pytest.approx(134 * 8 / 400 - 1)
+    everything = np.arange(400) % 5
+    status, part, _ = blocks_of(rows, targets, k=8, fixed=everything, imbalance=7.0)
+    assert (status, part.tolist()) == (OK, everything.tolist())  # three blocks stay empty
 
 
 def test_null_pointers_are_refused():
@@ -322,6 +422,41 @@ def test_find_package(tmp_path):
     run([tool, "-S", tmp_path, "-B", tmp_path / "build", prefix])
     run([tool, "--build", tmp_path / "build"])
     assert run([tmp_path / "build/square"]).startswith("cost ")
+
+
+FIXED_IN_C = """#include <hopbytes.h>
+#include <stdio.h>
+int main(void) {
+  int32_t rows[13], targets[24], fixed[12], part[12], v;
+  hopbytes_graph ring = {.n = 12, .rows = rows, .targets = targets, .index_bits = 32, .weight_bits = 32};
+  hopbytes_options options;
+  for (v = 0; v < 12; ++v) {
+    rows[v] = 2 * v, targets[2 * v] = (v + 1) % 12, targets[2 * v + 1] = (v + 11) % 12;
+    fixed[v] = v == 4 ? 2 : v == 5 ? 0 : -1;
+  }
+  rows[12] = 24;
+  hopbytes_default_options(&options);
+  options.k = 3, options.fixed = fixed;
+  printf("%d", hopbytes_map(&ring, &options, part, NULL));
+  for (v = 0; v < 12; ++v) printf(" %d", (int)part[v]);
+  fixed[7] = 3;
+  printf("\\n%s\\n", hopbytes_message(hopbytes_map(&ring, &options, part, NULL)));
+  return 0;
+}
+"""
+
+
+def test_fixed_vertices_from_c(tmp_path):
+    (tmp_path / "a.c").write_text(FIXED_IN_C)
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    line = [compiler("cc", "gcc"), *flags, tmp_path / "a.c", *words(["--cflags", "--libs"])]
+    run([*line, "-o", tmp_path / "a"])
+    first, second = run([tmp_path / "a"]).splitlines()
+    status, *part = map(int, first.split())
+    assert (status, part[4], part[5]) == (OK, 2, 0)
+    assert sum(part[v] != part[v - 1] for v in range(12)) == 3  # three arcs of four
+    assert np.bincount(part).tolist() == [4, 4, 4]
+    assert second.startswith("a vertex is fixed to a block that does not exist")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--nothing"]])

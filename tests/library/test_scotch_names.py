@@ -87,6 +87,13 @@ int main(int argc, char** argv) {
     SCOTCH_graphMapExit(&graph, &mapping);
   } else if (!strcmp(call, "fixed")) {
     printf(" %d", SCOTCH_graphPartFixed(&graph, k, &strat, part));
+  } else if (!strcmp(call, "pinned") || !strcmp(call, "beyond")) {
+    for (v = 0; v < n; v += 7) part[v] = v % k; /* and one vertex to no block */
+    if (!strcmp(call, "beyond")) part[3] = k;
+    printf(" %d", SCOTCH_archTleaf(&arch, 2, levels, links));
+    printf(" %d", SCOTCH_graphMapInit(&graph, &mapping, &arch, part));
+    printf(" %d", SCOTCH_graphMapFixedCompute(&graph, &mapping, &strat));
+    SCOTCH_graphMapExit(&graph, &mapping);
   } else if (!strcmp(call, "mesh2")) {
     printf(" %d", SCOTCH_archCmplt(&arch, k));
     printf(" %d", SCOTCH_graphMapFixed(&graph, &arch, &strat, part));
@@ -165,6 +172,22 @@ def test_a_tree_is_a_machine(program, tmp_path):
     _, own, result = blocks_of(rows, targets, machine="a:2@10 b:4@1", imbalance=float(np.float32(0.01)))
     assert part.tolist() == own.tolist()
     assert f" cost={result.cost} " in log.read_text()
+
+
+@pytest.mark.parametrize("base", [0, 1, 5])
+def test_fixed_vertices_stay(program, base):
+    rows, targets = lattice(40, 30)
+    fixed = np.where(np.arange(1200) % 7 == 0, np.arange(1200) % 8, -1)
+    statuses, part = run(program, rows, targets, 8, "pinned", base=base)
+    assert statuses[6:] == ["0", "0", "0"]
+    _, own, _ = blocks_of(
+        rows, targets, machine="a:2@10 b:4@1", imbalance=float(np.float32(0.01)), fixed=fixed
+    )
+    assert part.tolist() == own.tolist()
+    assert np.array_equal(part[fixed >= 0], fixed[fixed >= 0])
+    statuses, part = run(program, rows, targets, 8, "beyond", base=base)
+    assert statuses[6:] == ["0", "0", "1"]
+    assert part.max() == 8  # unchanged
 
 
 def test_blocks_of_several_sizes(program):

@@ -19,15 +19,35 @@ template <class W> class GraphGrowing {
 
   // All vertices are in one block; some of them move to `block`, until it weighs about `target`. It takes the
   // vertex with the largest difference between its weight into the block and its weight out of it. Where it
-  // starts, and where it goes on when a component ends, is start(), a vertex that is still outside.
+  // starts, and where it goes on when a component ends, is start(), a vertex that is still outside. Vertices
+  // with a block in `home` that is not negative, if there is any, are fixed to it; `block` begins with its
+  // own, and start() is none of them.
   template <class Start>
-  void grow(std::vector<int32_t>& part, int32_t block, int64_t target, Start start) {
+  void grow(std::vector<int32_t>& part, int32_t block, int64_t target, Start start,
+            std::span<const int32_t> home = {}) {
     const Graph<W>& g = *g_;
     key_.resize(g.n);  // weight into the block minus weight out of it
     for (int64_t v = 0; v < g.n; ++v) key_[v] = -degree_[v];
     heap_.resize(g.n);
-    int64_t grown = 0;
-    for (int64_t outside = g.n; grown < target && outside > 0;) {
+    const auto is_fixed = [&](int32_t v) { return !home.empty() && home[v] >= 0; };
+    int64_t grown = 0, outside = g.n;
+    const auto take = [&](int32_t v) {
+      part[v] = block;
+      grown += g.load[v];
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t u = g.adj[e];
+        if (part[u] == block || is_fixed(u)) continue;
+        key_[u] += g.weight[e];
+        key_[u] += g.weight[e];  // added twice, because 2 w may exceed an int64
+        if (heap_.contains(u)) heap_.change(u, key_[u]);
+        else heap_.push(u, key_[u]);
+      }
+    };
+    for (size_t v = 0; v < home.size(); ++v) {
+      outside -= home[v] >= 0;
+      if (home[v] == block) take(static_cast<int32_t>(v));
+    }
+    while (grown < target && outside > 0) {
       if (heap_.empty()) {
         const int32_t v = start();
         heap_.push(v, key_[v]);
@@ -39,17 +59,8 @@ template <class W> class GraphGrowing {
         if (heap_.empty()) break;
         continue;
       }
-      part[v] = block;
       --outside;
-      grown += g.load[v];
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t u = g.adj[e];
-        if (part[u] == block) continue;
-        key_[u] += g.weight[e];
-        key_[u] += g.weight[e];  // added twice, because 2 w may exceed an int64
-        if (heap_.contains(u)) heap_.change(u, key_[u]);
-        else heap_.push(u, key_[u]);
-      }
+      take(v);
     }
     heap_.clear();
   }

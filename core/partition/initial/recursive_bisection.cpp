@@ -13,31 +13,35 @@ namespace hopbytes {
 
 namespace {
 
-// Returns the best of several grown and FM-refined bisections with the given maximum block weights.
+// Returns the best of several grown and FM-refined bisections with the given maximum block weights. Vertices
+// with a side in `home` that is not negative, if there is any, are fixed to it.
 template <class W>
 std::vector<int32_t> bisect(const Graph<W>& g, int64_t target, const int64_t (&max_block_weight)[2],
-                            int32_t repetitions, Rng& rng, const Control& control) {
+                            const std::vector<int32_t>& home, int32_t repetitions, Rng& rng,
+                            const Control& control) {
   std::vector<int32_t> part(g.n, 1), best(g.n, 1);
+  const std::unique_ptr<Graph<W>> view = with_fixed(g, home);
   Score best_score;
   GraphGrowing<W> growing;
   growing.attach(g);
   Partition<W> partition({}, max_block_weight);
-  partition.ignore_linear_costs();
   RefinerChain<W> refiners;
   refiners.add(std::make_unique<Rebalance<W>>());
   refiners.add(std::make_unique<LocalFm<W>>(FmContext{}));
   for (int32_t t = 0; t < repetitions && (t == 0 || !control.should_stop()); ++t) {
     std::fill(part.begin(), part.end(), 1);
-    growing.grow(part, 0, target, [&, cursor = -1]() mutable {
+    const auto is_taken = [&](int32_t v) { return part[v] == 0 || (!home.empty() && home[v] >= 0); };
+    const auto start = [&, cursor = -1]() mutable {
       const auto v = static_cast<int32_t>(rng.below(g.n));
-      if (part[v] != 0) return v;
+      if (!is_taken(v)) return v;
       // With thousands of components, most random draws would hit grown vertices, so one cursor passes over
       // all vertices once instead.
       if (cursor < 0) cursor = v;
-      while (part[cursor] == 0) cursor = cursor + 1 == g.n ? 0 : cursor + 1;
+      while (is_taken(cursor)) cursor = cursor + 1 == g.n ? 0 : cursor + 1;
       return cursor;
-    });
-    partition.assign(g, std::move(part));
+    };
+    growing.grow(part, 0, target, start, home);
+    partition.assign(*view, std::move(part));
     refiners.refine(partition, rng, control);
     part = partition.take_blocks();
     const Score s =
@@ -52,7 +56,8 @@ std::vector<int32_t> bisect(const Graph<W>& g, int64_t target, const int64_t (&m
 
 template <class W>
 std::vector<int32_t> recursive_bisection(const Graph<W>& g, std::span<const int64_t> max_block_weight,
-                                         int32_t repetitions, Rng& rng, const Control& control) {
+                                         const std::vector<int32_t>& home, int32_t repetitions, Rng& rng,
+                                         const Control& control) {
   std::vector<int32_t> block(g.n, 0);
   const int64_t a = static_cast<int64_t>(max_block_weight.size());
   if (a == 1 || g.n == 0) return block;
@@ -72,20 +77,28 @@ std::vector<int32_t> recursive_bisection(const Graph<W>& g, std::span<const int6
   };
   const int64_t max_block_weights[2] = {loosened(target, max_left),
                                         loosened(g.total_load - target, max_right)};
-  const std::vector<int32_t> side = bisect(g, target, max_block_weights, repetitions, rng, control);
+  std::vector<int32_t> home_side = home;
+  for (int32_t& b : home_side) b = b < 0 ? -1 : b >= left;
+  const std::vector<int32_t> side =
+      bisect(g, target, max_block_weights, home_side, repetitions, rng, control);
   const GroupMembers members(side, 2);
   for (int32_t s = 0; s < 2; ++s) {
     const int32_t first = s == 0 ? 0 : static_cast<int32_t>(left);
     const auto weights = s == 0 ? max_block_weight.first(left) : max_block_weight.subspan(left);
     const Graph<W> sub = induced(g, members, side, s);
-    members.number(s, first, recursive_bisection(sub, weights, repetitions, rng, control), block);
+    std::vector<int32_t> inner(home.empty() ? 0 : sub.n);
+    for (size_t i = 0; i < inner.size(); ++i) {
+      const int32_t b = home[members.vertex(s, static_cast<int64_t>(i))];
+      inner[i] = b < 0 ? -1 : b - first;
+    }
+    members.number(s, first, recursive_bisection(sub, weights, inner, repetitions, rng, control), block);
   }
   return block;
 }
 
-template std::vector<int32_t> recursive_bisection(const Graph<int32_t>&, std::span<const int64_t>, int32_t,
-                                                  Rng&, const Control&);
-template std::vector<int32_t> recursive_bisection(const Graph<int64_t>&, std::span<const int64_t>, int32_t,
-                                                  Rng&, const Control&);
+template std::vector<int32_t> recursive_bisection(const Graph<int32_t>&, std::span<const int64_t>,
+                                                  const std::vector<int32_t>&, int32_t, Rng&, const Control&);
+template std::vector<int32_t> recursive_bisection(const Graph<int64_t>&, std::span<const int64_t>,
+                                                  const std::vector<int32_t>&, int32_t, Rng&, const Control&);
 
 }  // namespace hopbytes

@@ -22,11 +22,18 @@ struct BoundaryVertex {
 };
 using BoundaryVertices = UnsetVector<BoundaryVertex>;
 
-// Sorts by pair. A counting sort, first by the larger block number, then by the smaller one: where all blocks
-// touch each other there are almost as many entries as arcs.
+// Sorts by pair. A counting sort: where all blocks touch each other there are almost as many entries as arcs.
+// If there are more pairs than entries it sorts by the larger block number, then by the smaller one.
 inline void sort_by_blocks(int64_t k, Team& team, BoundaryVertices& found) {
   BoundaryVertices other(found.size());
-  std::vector<int64_t> first(k + 1);
+  const bool at_once = k * k <= std::ssize(found);
+  std::vector<int64_t> first(at_once ? k * k + 1 : k + 1);
+  if (at_once) {
+    order_by_bucket(
+        std::ssize(found), k * k, team, [&](int64_t i) { return found[i].a * k + found[i].b; }, first,
+        [&](int64_t i, int64_t position) { other[position] = found[i]; });
+    return found.swap(other);
+  }
   for (const auto key : {&BoundaryVertex::b, &BoundaryVertex::a}) {
     order_by_bucket(
         std::ssize(found), k, team, [&](int64_t i) { return found[i].*key; }, first,

@@ -135,6 +135,7 @@ void SynchronousMoves::make_moves() {
 // Makes v a candidate if a block is worth moving to.
 template <class W, class D>
 void SynchronousMoves::choose(int32_t v, const Graph<W>& g, const D& distance, SparseSums& sums) {
+  if (g.linear_cost && g.linear_cost->kind[v] != 0) return;  // v is fixed.
   const int32_t own = block_[v];
   const int64_t end = g.start[v + 1];
   int64_t inside = 0, outside = 0, e = g.start[v];

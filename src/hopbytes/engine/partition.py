@@ -116,6 +116,7 @@ def deep_multisection(
     """Return int32[n], the PE of every task (``core/partition/deep_multisection.hpp``).
 
     `groups` are int32[levels, k], the group of each PE, outermost level first; the last level has one per PE.
+    Linear costs may only fix tasks.
     """
     heaviest = 1 if problem.loads is None else int(problem.loads.max(initial=1))
     pe = np.zeros(problem.csr.n, np.int32)

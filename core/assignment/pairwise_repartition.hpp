@@ -68,7 +68,7 @@ template <class W, class D> class PairBisection {
     int64_t least = improve(best);
     for (int64_t t = 0; t < new_bisections_ && !control_.should_stop(); ++t) {
       std::vector<int32_t> part;
-      bisector_.partition(pair_, part, derive(seed, t));
+      bisector_.divide(pair_, part, derive(seed, t));
       if (sizes_[0] == sizes_[1]) orient(part);
       if (const int64_t cost = improve(part); cost < least) least = cost, best.swap(part);
     }

@@ -40,7 +40,7 @@ struct InitialContext {
   int32_t coarsest = 1;           // vertices per block of the graph on which bisections are grown
   int32_t growing_repetitions = 1;  // grown bisections per initial bisection
   int32_t recombinations = 0;       // recombinations of the initial partitions
-  bool around_fixed = false;        // whether every other partition grows around the vertices that are fixed
+  bool around_fixed = false;        // whether every other partition grows around fixed vertices
 };
 
 // Localised FM, see refinement/local_fm.hpp.

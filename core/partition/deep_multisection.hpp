@@ -22,8 +22,8 @@ struct DeepContext {
   InitialContext initial{2, 0, 60, 1, 0};  // of the partition of a group
   // For more effort, and where vertices are fixed.
   static constexpr InitialContext kMoreInitial{4, 0, 60, 4, 2, true};
-  static constexpr RefinementContext kMoreRefinement{
-      .fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25}, .flow = {.rounds = 2}};
+  static constexpr RefinementContext kMoreRefinement{.fm = {.rounds = 10, .fruitless_moves = 40, .seeds = 25},
+                                                     .flow = {.rounds = 2}};
   // Instead of this the whole graph is divided anew at every level, with `initial` and `refinement`, of which
   // inner levels, which decide less of the cost, get less.
   bool anew = false;

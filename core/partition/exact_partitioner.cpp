@@ -32,13 +32,14 @@ ExactPartitioner<W>::ExactPartitioner(std::span<const int64_t> size, const Exact
       partition_({}, size, control.team()) {}
 
 template <class W>
-Score ExactPartitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+void ExactPartitioner<W>::divide(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
   // Only vertices of load 1 that fill the blocks exactly can be assigned one per block: a coarse graph may
   // contain one heavy vertex among thousands without load, and then there are far fewer blocks of size 1
   // than vertices.
   if (suits(g, size_) && *std::max_element(size_.begin(), size_.end()) <= 1)
-    return one_vertex_per_block(g, block);
-  return k_ > 2 ? recursive_bisection(g, block, seed) : best_bisection(g, block, seed);
+    return one_vertex_per_block(block);
+  if (k_ > 2) recursive_bisection(g, block, seed);
+  else best_bisection(g, block, seed);
 }
 
 template <class W>
@@ -88,36 +89,34 @@ template <class W> CoarseningContext ExactPartitioner<W>::coarsening(const Graph
 }
 
 // Assigns at most one vertex per block; every edge is cut in any case.
-template <class W>
-Score ExactPartitioner<W>::one_vertex_per_block(const Graph<W>& g, std::vector<int32_t>& block) const {
+template <class W> void ExactPartitioner<W>::one_vertex_per_block(std::vector<int32_t>& block) const {
   block.clear();
   for (int32_t b = 0; b < k_; ++b)
     if (size_[b] == 1) block.push_back(b);
-  return score(g, block.data(), size_, control_.team());
 }
 
 // Assigns half of the blocks to each side, partitions each side, then refines all pairs of blocks. (Direct
 // k-way partitions of the coarsest graph were measured and were worse for the same work.)
 template <class W>
-Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block,
-                                               uint64_t seed) {
+void ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
   const size_t left = size_.size() / 2;
   const std::span<const int64_t> sizes[2] = {size_.first(left), size_.subspan(left)};
   std::vector<int64_t> sums(2, 0);
   for (int side : {0, 1})
     for (int64_t s : sizes[side]) sums[side] += s;
   std::vector<int32_t> half;
-  ExactPartitioner(sums, context_, control_).partition(g, half, derive(seed, 0));
+  ExactPartitioner(sums, context_, control_).divide(g, half, derive(seed, 0));
   const std::vector<int64_t> first{0, static_cast<int64_t>(left), k_};
   const auto partition_side = [&](int64_t side, const Graph<W>& sub, const Control& control,
                                   std::vector<int32_t>& inner) {
-    ExactPartitioner(sizes[side], context_, control).partition(sub, inner, derive(seed, 1 + side));
+    ExactPartitioner(sizes[side], context_, control).divide(sub, inner, derive(seed, 1 + side));
   };
   block = partition_apart(g, half, first, control_, partition_side);
   Rng rng(seed);
   partition_.assign(g, std::move(block));
   refiners_.refine(partition_, rng, control_);
   block = partition_.take_blocks();
+  if (context_.recombinations == 0) return;
   Score found = score(g, block.data(), size_, control_.team());
   // Stops after the first cycle without a gain, because a further cycle would differ only in its contraction.
   for (int32_t c = 0; c < context_.recombinations && !control_.should_stop(); ++c) {
@@ -125,12 +124,11 @@ Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<in
     found = recombine(g, block, nullptr, derive(seed, 3 + c), true);
     if (!(found < before)) break;
   }
-  return found;
 }
 
 // Computes several bisections and recombines the best one with the others.
 template <class W>
-Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+void ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
   // On large graphs a repetition takes long, and the results differ little.
   const int64_t most = std::min<int64_t>(context_.repetitions,
                                          std::max<int64_t>(3, kMostRepeated / std::max<int64_t>(1, g.n)));
@@ -140,16 +138,20 @@ Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t
   SideBySide spans(control_, most);
   parallel_for(std::ssize(others), control_.team(), [&](int64_t r) {
     if (r > 0 && control_.should_stop()) return;
-    others[r].score = ExactPartitioner(size_, context_, spans.of(r))
-                          .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));
+    ExactPartitioner(size_, context_, spans.of(r))
+        .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));
   });
   auto repetition = [&](int64_t r) {
-    if (side_by_side) return std::move(others[r]);
     Candidate found;
-    const Control own = control_;
-    control_ = spans.of(r);
-    found.score = bisection(g, found.part, r == 0 ? seed : derive(seed, r));
-    control_ = own;
+    if (side_by_side) {
+      found = std::move(others[r]);
+    } else {
+      const Control own = control_;
+      control_ = spans.of(r);
+      bisection(g, found.part, r == 0 ? seed : derive(seed, r));
+      control_ = own;
+    }
+    if (most > 1 && !found.part.empty()) found.score = score(g, found.part.data(), size_, control_.team());
     return found;
   };
   Candidate best = repetition(0);
@@ -161,11 +163,10 @@ Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t
       best.score = recombine(g, best.part, other.part.data(), derive(seed, 1000 + r), true);
   }
   block = std::move(best.part);
-  return best.score;
 }
 
 template <class W>
-Score ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+void ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
   Rng rng(seed);
   const StartAt<W> best_initial = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
     return Start{best_initial_bisection(hierarchy.coarsest(), numbers), true};
@@ -173,7 +174,6 @@ Score ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& bl
   multilevel(g, coarsening(g), nullptr, best_initial, refiners_, partition_, rng, control_);
   balance();
   block = partition_.take_blocks();
-  return score(g, block.data(), size_, control_.team());
 }
 
 // Refinement between pairs balances blocks as far as their boundaries allow. What is left needs chains of

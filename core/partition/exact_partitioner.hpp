@@ -26,7 +26,12 @@ template <class W> class ExactPartitioner {
   // The sizes are kept by reference.
   ExactPartitioner(std::span<const int64_t> size, const ExactContext& context, const Control& control);
 
-  Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+    divide(g, block, seed);
+    return score(g, block.data(), size_, control_.team());
+  }
+  // The same without the quality.
+  void divide(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
 
   // Contracts vertices that are together in both partitions (in `block` if `other` is null), starts from
   // `block` and refines during uncoarsening. The result is never worse than `block`. `refined` means that
@@ -43,10 +48,10 @@ template <class W> class ExactPartitioner {
   // If vertices times repetitions exceed this, a bisection is repeated at most three times.
   static constexpr int64_t kMostRepeated = int64_t{1} << 18;
 
-  Score one_vertex_per_block(const Graph<W>& g, std::vector<int32_t>& block) const;
-  Score recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
-  Score best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
-  Score bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  void one_vertex_per_block(std::vector<int32_t>& block) const;
+  void recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  void best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  void bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
   std::vector<int32_t> best_initial_bisection(const Graph<W>& g, Rng& rng);
   void balance();
   CoarseningContext coarsening(const Graph<W>& g) const;

@@ -236,7 +236,7 @@ Score Partitioner<W>::from_equal_sizes(const Graph<W>& g, std::vector<int32_t>& 
   ExactContext exact{std::max(1, context_.initial.partitions)};
   if (g.uneven)
     exact.repetitions = 2, exact.recombinations = 1;  // The quality of a single bisection varies much there.
-  ExactPartitioner<W>(size, exact, control_).partition(g, block, derive(seed, 1));
+  ExactPartitioner<W>(size, exact, control_).divide(g, block, derive(seed, 1));
   return recombine(g, block, nullptr, derive(seed, 2));
 }
 

@@ -47,21 +47,30 @@ inline void sort_by_blocks(int64_t k, Team& team, BoundaryVertices& found) {
 inline int64_t append_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
                                         const std::vector<int32_t>& block, std::span<const int32_t> some,
                                         const std::vector<uint8_t>& active, BoundaryVertices& found) {
-  std::vector<int32_t> last(active.size(), -1);  // the vertex entered last for each block
-  std::vector<size_t> place(active.size(), 0);   // the entry of that vertex
+  struct Last {
+    int32_t vertex = -1;  // the one entered last
+    size_t place = 0;     // its entry
+    int64_t distance = 0;
+  };
+  std::vector<Last> last(active.size());  // of each block
+  const AnyGraph::AnyWeights weight = g.weight;  // copies, because entries are written in between
+  const int64_t* start = g.start;
+  const int32_t *adj = g.adj, *of = block.data();
+  const uint8_t* is_active = active.data();
   int64_t scanned = 0;
   for (const int32_t v : some) {
-    scanned += g.degree(v);
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const int32_t p = block[v], q = block[g.adj[e]];
-      if (p == q || !(active[p] || active[q])) continue;
-      const int64_t cost = g.weight[e] * distance(p, q);
-      if (last[q] == v) {
-        found[place[q]].cost += cost;
-        continue;
+    const int32_t p = of[v];
+    const int64_t begin = start[v], end = start[v + 1];
+    scanned += end - begin;
+    for (int64_t e = begin; e < end; ++e) {
+      const int32_t q = of[adj[e]];
+      if (p == q || !(is_active[p] || is_active[q])) continue;
+      Last& near = last[q];
+      if (near.vertex != v) {
+        near = {v, found.size(), distance(p, q)};
+        found.push_back({std::min(p, q), std::max(p, q), v, 0});
       }
-      last[q] = v, place[q] = found.size();
-      found.push_back({std::min(p, q), std::max(p, q), v, cost});
+      found[near.place].cost += weight[e] * near.distance;
     }
   }
   return scanned;

@@ -80,17 +80,21 @@ class Profile:
 
     def chosen(self, name: str, threads: int = 1) -> tuple[devices.Device, str]:
         """Return the device that measures."""
-        return devices.Device(self.device.name, self.device.xp, self._run), ""
+        return devices.Device(self.device.name, self.device.xp, self._bound), ""
 
-    def _run(self, name: str, items: int, *arguments: Any) -> None:
-        synchronize(self.device)
-        began = time.perf_counter()
-        self.device.run(name, items, *arguments)
-        synchronize(self.device)
-        row = self.kernels.setdefault(name, [0, 0, 0])
-        row[0] += 1
-        row[1] += time.perf_counter() - began
-        row[2] += sum(array.nbytes for array in arguments if hasattr(array, "nbytes"))
+    def _bound(self, name: str, items: int, *arguments: Any) -> Callable[[], None]:
+        launch = self.device.bound(name, items, *arguments)
+        size = sum(array.nbytes for array in arguments if hasattr(array, "nbytes"))
+
+        def run() -> None:
+            synchronize(self.device)
+            began = time.perf_counter()
+            launch()
+            synchronize(self.device)
+            row = self.kernels.setdefault(name, [0, 0, 0])
+            row[:] = row[0] + 1, row[1] + time.perf_counter() - began, row[2] + size
+
+        return run
 
     def rows(self) -> dict[str, dict[str, float]]:
         """Return launches, seconds and gigabytes a second of every kernel, the longest first."""

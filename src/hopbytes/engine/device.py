@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -28,7 +28,12 @@ class Device:
     name: str
     xp: Any  # the module numpy or cupy
     #: Called with the name of a kernel, the number of its items, and its arguments; None is a null pointer.
-    run: Callable[..., None]
+    #: Returns what runs the kernel with these arguments.
+    bound: Callable[..., Callable[[], None]]
+
+    def run(self, name: str, items: int, *arguments: Any) -> None:
+        """Run a kernel once."""
+        self.bound(name, items, *arguments)()
 
     def to_host(self, array: Any) -> Any:
         """Return the array as one of NumPy."""
@@ -39,10 +44,13 @@ def cpu(threads: int = 1, order: Callable[[int], Int64] | None = None) -> Device
     """Return the CPU, where a kernel is a loop; `order` returns a permutation of so many items."""
     in_turn = np.empty(0, np.int64)
 
-    def run(name: str, items: int, *arguments: Any) -> None:
-        compiled.run_kernel(name, items, arguments, in_turn if order is None else order(items), threads)
+    def bound(name: str, items: int, *arguments: Any) -> Callable[[], None]:
+        def run() -> None:
+            compiled.run_kernel(name, items, arguments, in_turn if order is None else order(items), threads)
 
-    return Device("cpu", np, run)
+        return run
+
+    return Device("cpu", np, bound)
 
 
 def cuda() -> Device:
@@ -62,29 +70,31 @@ def cuda() -> Device:
         raise MissingPackageError(what) from None
     try:
         found = int(cupy.cuda.runtime.getDeviceCount()) > 0
-        run = _launcher(cupy) if found else None
+        bound = _launcher(cupy) if found else None
     except Exception as error:  # CuPy has types of its own for a missing driver and for missing libraries
         what = f"device cuda: {_line(error)}, expected a GPU, its driver and NVRTC"
         raise UnsupportedError(what) from None
-    if run is None:
+    if bound is None:
         raise UnsupportedError("device cuda: no GPU was found, expected one")
-    return Device("cuda", cupy, run)
+    return Device("cuda", cupy, bound)
 
 
 @cache
-def _launcher(cupy: Any) -> Callable[..., None]:
+def _launcher(cupy: Any) -> Callable[..., Callable[[], None]]:
     """Return what launches the kernels, after their compilation."""
     # Without contracted products the compiler computes what a processor does; there are only integers.
     module = cupy.RawModule(code=compiled.device_source(), options=("-std=c++17", "-fmad=false"))
     module.compile()
 
-    def run(name: str, items: int, *arguments: Any) -> None:
-        if items == 0:
-            return
+    def bound(name: str, items: int, *arguments: Any) -> Callable[[], None]:
         given = [np.uint64(0) if a is None else np.int64(a) if isinstance(a, int) else a for a in arguments]
-        module.get_function(name)((-(-items // BLOCK),), (BLOCK,), (np.int64(items), *given))
+        if items == 0:
+            return lambda: None
+        return partial(
+            module.get_function(name), (-(-items // BLOCK),), (BLOCK,), (np.int64(items), *given)
+        )
 
-    return run
+    return bound
 
 
 def chosen(name: str, threads: int = 1) -> tuple[Device, str]:

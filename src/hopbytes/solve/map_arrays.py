@@ -146,7 +146,7 @@ def map_arrays(
             distances = DeviceDistances(None, at.xp.asarray(where.distance.table.reshape(-1)), where.k)
         cost = cost_of(at, DeviceGraph(start, adj, weight, load), distances, pe)
         held = at.xp.zeros(where.k, np.int64)
-        at.run("sum_loads", n, at.xp.arange(n), pe, load, held)
+        at.run("sum_loads", n, pe, load, held)
         over = int((held - at.xp.asarray(bounds.load)).max())
     if over > 0:
         effort.notices.append(f"a PE holds {over:,} more than its bound, since loads of tasks are large")

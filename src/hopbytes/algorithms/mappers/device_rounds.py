@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +13,13 @@ from hopbytes._frozen import frozen, own
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
 from hopbytes.algorithms.mappers.multisection import FAST
+from hopbytes.algorithms.refiners.vcycle import VCycle
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.engine.device import Device, chosen, enough_memory
 from hopbytes.engine.device_rounds import AnyArray, DeviceDistances, DeviceGraph, Rounds, map_in_rounds
 from hopbytes.engine.problem import prepare
 from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.base import compiled
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import NetworkDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
@@ -26,6 +30,8 @@ MOST_IN_TABLE = 2**13
 #: Neighbours of a hub, also over the mean of all tasks. The CPU maps graphs with hubs: one thread of a GPU
 #: would look at all of them, and what keeps the cost of such graphs low is not among the rounds.
 HUB, HUB_OVER_MEAN = 512, 30
+#: What the CPU does with the coarsest graph of a V-cycle.
+MINIMUM_CUTS = VCycle(cycles=0, rounds=1, fruitless_moves=15, seeds=50, flow_rounds=2, flow_width=3)
 
 
 @mappers.register("device_rounds")
@@ -46,7 +52,8 @@ class DeviceRounds(Mapper):
     #: graphs that are not larger than the coarsest one in any case
     device: str = "cpu"
     per_pe: int = 100  #: vertices of the coarsest graph for each PE
-    fewest: int = 2**16  #: approximate least number of vertices of the coarsest graph
+    fewest: int = 2**17  #: approximate least number of vertices of the coarsest graph
+    starts: int = 4  #: mappings of the coarsest graph, of which the best is kept
     clustering_rounds: int = 4  #: rounds of clustering on every graph
     move_rounds: int = 12  #: rounds of moves on every graph
     cycles: int = 1  #: V-cycles that follow the first mapping
@@ -85,15 +92,39 @@ class DeviceRounds(Mapper):
         pe = self.rounds(device, given, where, distances, bounds, effort)
         return np.ascontiguousarray(device.to_host(pe), np.int32)
 
+    def _best_start(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return the best of several mappings by the CPU, which share the threads."""
+        share, cancel = max(1, effort.threads // self.starts), effort.run_control().flag()
+        efforts = [
+            replace(effort, seed=effort.seed + number, threads=share, work={}, cancel=cancel)
+            for number in range(self.starts)
+        ]
+        with ThreadPoolExecutor(min(self.starts, effort.threads)) as threads:
+            try:
+                started = [
+                    threads.submit(copy_context().run, self._by_cpu, graph, where, bounds, each)
+                    for each in efforts
+                ]
+                found = [each.result() for each in started]
+            except BaseException:
+                compiled.request_stop(cancel)
+                raise
+        for each in efforts:
+            effort.count(**each.work)
+        return min(found, key=lambda pe: bounds.rank(graph, where, pe, effort.threads))
+
     def rounds(
         self, device: Device, graph: DeviceGraph, where: Allocation, distances: DeviceDistances,
         bounds: Bounds, effort: Effort, initial: AnyArray | None = None,
     ) -> AnyArray:
         """Return the PE of every vertex of a graph on a device, there."""
 
-        def coarse(found: DeviceGraph) -> Int32:
-            """Map the coarsest graph."""
-            return self._by_cpu(_on_host(device, found), where, replace(bounds, linear_cost=None), effort)
+        def coarse(found: DeviceGraph, current: AnyArray | None = None) -> Int32:
+            """Map the coarsest graph, or improve its mapping."""
+            there, free = _on_host(device, found), replace(bounds, linear_cost=None)
+            if current is None:
+                return self._best_start(there, where, free, effort)
+            return MINIMUM_CUTS.refine(there, where, device.to_host(current), free, effort)
 
         largest, mean = int(device.xp.diff(graph.start).max()), len(graph.adj) / graph.n
         if largest > max(HUB, HUB_OVER_MEAN * mean):
@@ -126,9 +157,9 @@ def prepared_distances(
 
 def _on_host(device: Device, graph: DeviceGraph) -> CommGraph:
     """Return the graph with sorted rows."""
-    start, adj, load = (device.to_host(array) for array in (graph.start, graph.adj, graph.load))
-    rows = np.repeat(np.arange(graph.n), np.diff(start))
-    order = np.lexsort((adj, rows))
-    weight = None if graph.weight is None else own(device.to_host(graph.weight)[order])
-    loads = own(np.array(load))
-    return CommGraph(own(np.array(start)), own(adj[order]), weight, loads=loads, undirected=True)
+    xp = device.xp
+    rows = xp.searchsorted(graph.start, xp.arange(len(graph.adj)), side="right") - 1
+    order = xp.argsort(rows * graph.n + graph.adj)
+    start, adj, load = (device.to_host(each).copy() for each in (graph.start, graph.adj[order], graph.load))
+    weight = None if graph.weight is None else own(device.to_host(graph.weight[order]))
+    return CommGraph(own(start), own(adj), weight, loads=own(load), undirected=True)

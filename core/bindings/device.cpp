@@ -65,6 +65,7 @@ Loop kernel_of(std::string_view name, const nb::tuple& given) {
   HOPBYTES_KERNEL(change);
   HOPBYTES_KERNEL(make_moves);
   HOPBYTES_KERNEL(judge);
+  HOPBYTES_KERNEL(sum_overload);
   HOPBYTES_KERNEL(sum_loads);
   HOPBYTES_KERNEL(cost_of_rows);
 #undef HOPBYTES_KERNEL

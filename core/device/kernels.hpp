@@ -290,7 +290,7 @@ KERNEL(copy_rows, const int64_t* space, const int32_t* key, const int64_t* sum, 
 }
 
 // Numbers that the rounds of moves on one graph share.
-enum State : int { total_change, best_change, fruitless_rounds, ended, improved, moved, state_size };
+enum State : int { total_change, best_change, fruitless_rounds, ended, improved, moved, overload };
 
 constexpr int digits = 3, digit_bits = 6, bins = 1 << digit_bits;
 constexpr int32_t all_fit = 0x7fffffff;
@@ -356,12 +356,9 @@ FUNCTION Move best_move(int64_t v, const int64_t* start, const int32_t* adj, con
 KERNEL(choose, const int64_t* start, const int32_t* adj, const int64_t* weight, const int64_t* load,
        const int32_t* block, const int64_t* block_load, const int64_t* most, const uint64_t* label,
        const int64_t* cost, int64_t k, const int64_t* state, uint8_t* is_active, uint8_t* rests,
-       int32_t* kept, int64_t* kept_load, int32_t* target, int64_t* gain) {
+       int32_t* kept, int32_t* target, int64_t* gain) {
   EACH(v) {
-    if (state[improved]) {
-      kept[v] = block[v];
-      if (v < k) kept_load[v] = block_load[v];
-    }
+    if (state[improved]) kept[v] = block[v];
     if (state[ended] || !is_active[v]) continue;
     is_active[v] = 0;
     if (rests[v]) {
@@ -378,8 +375,9 @@ KERNEL(choose, const int64_t* start, const int32_t* adj, const int64_t* weight, 
 // `other` names for the own one.
 KERNEL(choose_to_leave, const int64_t* start, const int32_t* adj, const int64_t* weight, const int64_t* load,
        const int32_t* block, const int64_t* block_load, const int64_t* most, const uint64_t* label,
-       const int64_t* cost, int64_t k, const int32_t* other, int32_t* target, int64_t* gain) {
+       const int64_t* cost, int64_t k, const int32_t* other, int32_t* target, int64_t* gain, int64_t* state) {
   EACH(v) {
+    if (v == 0) state[overload] = 0;
     const int32_t own = block[v];
     if (block_load[own] <= most[own]) continue;
     const Move found = best_move(v, start, adj, weight, load, block, block_load, most, label, cost, k,
@@ -409,7 +407,7 @@ KERNEL(confirm, const int64_t* start, const int32_t* adj, const int64_t* weight,
 // Adds the loads of those that want to move by group and by the next digit of their order, if the digits
 // before it are those at which the room of the group ends. Moves that are not confirmed are given up.
 KERNEL(ask, const int32_t* group, const int64_t* load, const int64_t* gain, const uint8_t* confirmed,
-       const int32_t* limit, int64_t digit, int32_t* target, uint8_t* is_active, int64_t* sums) {
+       const int32_t* limit, int64_t digit, int64_t k, int32_t* target, uint8_t* is_active, int64_t* sums) {
   EACH(v) {
     if (target[v] == none) continue;
     if (confirmed && !confirmed[v]) {
@@ -418,22 +416,23 @@ KERNEL(ask, const int32_t* group, const int64_t* load, const int64_t* gain, cons
     }
     const int32_t order = order_of(gain[v], v);
     if (digit > 0 && first_digits(order, digit) != limit[group[v]]) continue;
-    add_of_key(sums, static_cast<int64_t>(group[v]) * bins + first_digits(order, digit + 1) % bins, load[v]);
+    add_of_key(sums, first_digits(order, digit + 1) % bins * k + group[v], load[v]);
   }
 }
 
 // Finds for each group the next digit at which its room ends, or, with `leaving`, at which enough have left.
 KERNEL(limit_of_group, const int64_t* group_load, const int64_t* most, int64_t digit, int64_t leaving,
-       int64_t* sums, int64_t* left, int32_t* limit) {
+       int64_t k, int64_t* sums, int64_t* left, int32_t* limit) {
   EACH(b) {
     int64_t room = digit > 0 ? left[b] : leaving ? group_load[b] - most[b] : most[b] - group_load[b];
+    int64_t asked[bins];  // read at once, since each read takes long
+    for (int32_t i = 0; i < bins; ++i) asked[i] = sums[i * k + b];
+    for (int32_t i = 0; i < bins; ++i) sums[i * k + b] = 0;
     int32_t end = 0;
     bool within = true;
     for (int32_t i = 0; i < bins; ++i) {
-      const int64_t asked = sums[b * bins + i];
-      sums[b * bins + i] = 0;
-      within &= leaving ? asked < room : asked <= room;
-      if (within) room -= asked, ++end;
+      within &= leaving ? asked[i] < room : asked[i] <= room;
+      if (within) room -= asked[i], ++end;
     }
     left[b] = room;
     if (digit > 0 && limit[b] == all_fit) continue;
@@ -498,6 +497,13 @@ KERNEL(judge, int64_t little, int64_t most_fruitless, int64_t* state) {
     state[ended] = state[moved] == 0 || state[fruitless_rounds] >= most_fruitless;
     state[moved] = 0;
   }
+}
+
+// Adds up what blocks hold beyond their bounds.
+KERNEL(sum_overload, const int64_t* block_load, const int64_t* most, int64_t* state) {
+  int64_t sum = 0;
+  EACH(b) { sum += block_load[b] > most[b] ? block_load[b] - most[b] : 0; }
+  add_of_all(state[overload], sum);
 }
 
 // Adds the loads of vertices by group.

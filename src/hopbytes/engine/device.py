@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
@@ -19,6 +19,8 @@ from hopbytes.kernels.base import compiled
 DEVICES = ("cpu", "cuda", "auto")
 #: Threads of a block on a GPU.
 BLOCK = 128
+#: Bytes of an array of which several threads send parts.
+LARGE = 2**22
 
 
 @frozen(eq=False)
@@ -27,13 +29,36 @@ class Device:
 
     name: str
     xp: Any  # the module numpy or cupy
+    threads: int  # of the CPU
     #: Called with the name of a kernel, the number of its items, and its arguments; None is a null pointer.
     #: Returns what runs the kernel with these arguments.
     bound: Callable[..., Callable[[], None]]
+    #: Returns what runs such steps one after the other.
+    together: Callable[[Sequence[Callable[[], None]]], Callable[[], None]]
 
     def run(self, name: str, items: int, *arguments: Any) -> None:
         """Run a kernel once."""
         self.bound(name, items, *arguments)()
+
+    def of_host(self, array: Any) -> Any:
+        """Return an array of the host on the device; threads fill the memory that it is sent from."""
+        if self.xp is np or not isinstance(array, np.ndarray) or array.nbytes < LARGE:
+            return self.xp.asarray(array)
+        from concurrent.futures import ThreadPoolExecutor
+
+        there, locked = self.xp.empty(array.shape, array.dtype), import_module("cupyx").empty_pinned
+        size, held = -(-len(array) // self.threads), []
+
+        def send(begin: int) -> None:
+            part = locked(array[begin : begin + size].shape, array.dtype)
+            part[:] = array[begin : begin + size]
+            there[begin : begin + size].set(part)
+            held.append(part)  # until it is sent
+
+        with ThreadPoolExecutor(self.threads) as threads:
+            list(threads.map(send, range(0, len(array), size)))
+        self.xp.cuda.get_current_stream().synchronize()
+        return there
 
     def to_host(self, array: Any) -> Any:
         """Return the array as one of NumPy."""
@@ -50,10 +75,20 @@ def cpu(threads: int = 1, order: Callable[[int], Int64] | None = None) -> Device
 
         return run
 
-    return Device("cpu", np, bound)
+    return Device("cpu", np, threads, bound, one_by_one)
 
 
-def cuda() -> Device:
+def one_by_one(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    """Return what calls the steps in turn."""
+
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+def cuda(threads: int = 1) -> Device:
     """Return the current GPU of CuPy.
 
     Raises
@@ -76,7 +111,20 @@ def cuda() -> Device:
         raise UnsupportedError(what) from None
     if bound is None:
         raise UnsupportedError("device cuda: no GPU was found, expected one")
-    return Device("cuda", cupy, bound)
+
+    def together(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Record the launches, so that the host launches all of them at once."""
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            stream.begin_capture()
+            one_by_one(steps)()
+            graph = stream.end_capture()
+        return partial(_launched, graph, steps)  # the steps hold the arrays
+
+    return Device("cuda", cupy, threads, bound, together)
+
+
+def _launched(graph: Any, steps: Sequence[Callable[[], None]]) -> None:
+    graph.launch()
 
 
 @cache
@@ -108,7 +156,7 @@ def chosen(name: str, threads: int = 1) -> tuple[Device, str]:
     if name == "cpu":
         return cpu(threads), ""
     try:
-        return cuda(), ""
+        return cuda(threads), ""
     except UnsupportedError as error:
         if name == "cuda":
             raise

@@ -5,7 +5,8 @@ The answer has the same bytes on a CPU with any number of threads and on every G
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,14 +24,15 @@ LARGEST_SHRINK, LEAST_SHRINK = 3, 20 / 19
 LITTLE, MOST_FRUITLESS = 200, 3
 #: Clusters are lighter than three times the load of all vertices over so many.
 SMALLEST = 2000
-#: Overload in thousandths that the rounds of moves of a stage may leave behind, before PEs are drained.
-OVERLOADS = (50, 10, 0)
+#: Overload in thousandths that the rounds of moves of a stage may leave behind, before PEs are drained. More
+#: stages gain nothing in V-cycles.
+OVERLOADS, CYCLE_OVERLOADS = (30, 0), (0,)
 #: Times that overloaded PEs are drained; after so many rounds the host looks whether they have ended.
 DRAINS, LOOKED_AT = 8, 4
 #: Digits of the order of gains by which PEs are entered and left, and the values of a digit.
 ENTERING_DIGITS, LEAVING_DIGITS, BINS = 2, 3, 64
 #: Places of what the rounds have found (``State`` in core/device/kernels.hpp).
-TOTAL_CHANGE, BEST_CHANGE, _, ENDED, IMPROVED, MOVED, STATES = range(7)
+TOTAL_CHANGE, BEST_CHANGE, _, ENDED, IMPROVED, MOVED, OVERLOAD, STATES = range(8)
 #: Bits of the sums of weights and loads in ratings.
 RATED_BITS = 31
 #: A step of the numbers that the draws of rounds are derived from.
@@ -43,7 +45,8 @@ class Rounds:
 
     coarsest: int  # vertices of the graph that is mapped at once
     clustering: int = 4  # rounds of clustering on every graph
-    moves: int = 12  # rounds of moves on every graph
+    moves: int = 20  # rounds of moves on every graph
+    cycle_to: int = 0  # vertices of the coarsest graph of V-cycles, which `coarse` improves
     cycles: int = 1  # V-cycles after the first mapping
 
 
@@ -116,9 +119,15 @@ def _rank(
 ) -> tuple[int, int]:
     """Return the load beyond the bounds, and the cost."""
     xp = device.xp
-    loads = xp.zeros(distances.k, xp.int64)
-    device.run("sum_loads", graph.n, block, graph.load, loads)
+    loads = _sum_loads(device, graph, block, xp.empty(distances.k, xp.int64))
     return int(xp.maximum(loads - max_loads, 0).sum()), cost_of(device, graph, distances, block)
+
+
+def _sum_loads(device: Device, graph: DeviceGraph, block: AnyArray, loads: AnyArray) -> AnyArray:
+    """Write the load of every block, and return the loads."""
+    loads.fill(0)
+    device.run("sum_loads", graph.n, block, graph.load, loads)
+    return loads
 
 
 def _cycle(
@@ -130,9 +139,10 @@ def _cycle(
     maps: list[AnyArray] = []
     graphs, community, fine = [graph], initial, graph
     total = int(graph.load.sum())
-    while fine.n > rounds.coarsest:
+    coarsest = rounds.coarsest if initial is None else max(rounds.coarsest, rounds.cycle_to)
+    while fine.n > coarsest:
         most = max(1, min(3 * total // SMALLEST, int(max_loads.min()) // 4), -(-2 * total // fine.n))
-        fewest, number = max(rounds.coarsest, fine.n // LARGEST_SHRINK), seed + len(maps)
+        fewest, number = max(coarsest, fine.n // LARGEST_SHRINK), seed + len(maps)
         clusters, count = cluster(device, fine, most, fewest, number, rounds.clustering, community)
         if count * LEAST_SHRINK > fine.n:
             break
@@ -144,11 +154,11 @@ def _cycle(
         graphs.append(fine)
         maps.append(clusters)
     block = xp.array(coarse(fine, community), xp.int32)
-    loads = xp.zeros(distances.k, xp.int64)
-    device.run("sum_loads", fine.n, block, fine.load, loads)
+    loads = _sum_loads(device, fine, block, xp.empty(distances.k, xp.int64))
     while True:
-        moves = Moves(device, graphs.pop(), distances, max_loads, block, loads)
-        moves.run(rounds.moves, last=not maps)
+        fine = graphs.pop()
+        moves = Moves(device, fine, distances, max_loads, block, loads)
+        moves.run(rounds.moves, OVERLOADS if initial is None else CYCLE_OVERLOADS, last=not maps)
         if not maps:
             return block
         block = block[maps.pop()]
@@ -251,22 +261,21 @@ class Moves:
         self._confirmed = xp.empty(n, xp.uint8)
         self._sums, self._left = xp.zeros(k * BINS, xp.int64), xp.empty(k, xp.int64)
         self._limit, self._other = xp.zeros(k, xp.int32), xp.full(k, -1, xp.int32)
-        self._kept, self._kept_load = xp.empty_like(block), xp.empty_like(load)
-        self._state = xp.zeros(STATES, xp.int64)
+        self._kept, self._state = xp.empty_like(block), xp.zeros(STATES, xp.int64)
 
-    def run(self, rounds: int, *, last: bool) -> None:
+    def run(self, rounds: int, overloads: Sequence[int], *, last: bool) -> None:
         """Make rounds with bounds that are exceeded and kept in turn, and keep the best mapping.
 
         Vertices pass full PEs only if these may overflow. On the `last` graph every PE can keep its bound.
         """
-        most, cost, best = self._most.copy(), self.drain(anywhere=last), None
-        for overload in OVERLOADS:
+        most, best = self._most.copy(), None
+        cost, _ = self.drain(anywhere=last)
+        for overload in overloads:
             self._most[:] = most + most * overload // 1000
             cost += self.refine(rounds)
             self._most[:] = most
-            if overload > 0:
-                cost += self.drain(anywhere=last)
-            over = int(self._device.xp.maximum(self._load - most, 0).sum())
+            change, over = self.drain(anywhere=last)
+            cost += change
             if best is None or (over, cost) < best:
                 best, kept = (over, cost), (self._block.copy(), self._load.copy())
         self._block[:], self._load[:] = kept
@@ -276,60 +285,67 @@ class Moves:
         self._active.fill(1)
         self._rests.fill(0)
         self._state.fill(0)
-        self._kept[:], self._kept_load[:] = self._block, self._load
-        graph, where = self._graph, self._distances.arguments
-        steps = [
-            self._step(
-                "choose", *graph.rows, graph.load, self._block, self._load, self._most, *where, self._state,
-                self._active, self._rests, self._kept, self._kept_load, self._target, self._gain,
-            ),
-            self._step(
-                "confirm", *graph.rows, self._block, *where, self._target, self._gain, self._confirmed
-            ),
-            *self._admission(self._target, self._confirmed, ENTERING_DIGITS),
-            *self._moving(),
-            self._device.bound("judge", 1, LITTLE, MOST_FRUITLESS, self._state),
-        ]
+        self._kept[:] = self._block
         for number in range(1, rounds + 1):
-            for step in steps:
-                step()
-            if number % LOOKED_AT == 0 and bool(self._state[ENDED]):
+            self._round()
+            if number % LOOKED_AT == 0 and self._found()[ENDED]:
                 break
-        if not bool(self._state[IMPROVED]):
-            self._block[:], self._load[:] = self._kept, self._kept_load
-        return int(self._state[BEST_CHANGE]) // 2
+        found = self._found()
+        if not found[IMPROVED]:
+            self._block[:] = self._kept
+            _sum_loads(self._device, self._graph, self._block, self._load)
+        return found[BEST_CHANGE] // 2
 
-    def drain(self, *, anywhere: bool) -> int:
-        """Move vertices from overloaded PEs to adjacent ones with room, and return what it costs.
+    def drain(self, *, anywhere: bool) -> tuple[int, int]:
+        """Move vertices from overloaded PEs to adjacent ones with room; return the cost and what is left.
 
         With `anywhere` the nearest PE with room is tried as well, and no PE stays overloaded by more than the
         loads of its vertices require.
         """
-        graph, k = self._graph, self._distances.k
-        steps: list[Callable[[], None]] = []
         self._state.fill(0)
-        for number in range(DRAINS + k if anywhere else DRAINS):
-            if not bool((self._load > self._most).any()):
+        self._device.run("sum_overload", self._distances.k, self._load, self._most, self._state)
+        found = self._found()
+        for number in range(DRAINS + self._distances.k if anywhere else DRAINS):
+            if not found[OVERLOAD]:
                 break
-            steps = steps or [
-                self._step(
-                    "choose_to_leave", *graph.rows, graph.load, self._block, self._load, self._most,
-                    *self._distances.arguments, self._other, self._target, self._gain,
-                ),
-                *self._admission(self._block, None, LEAVING_DIGITS, leaving=1),
-                *self._admission(self._target, None, LEAVING_DIGITS),
-                *self._moving(),
-            ]
-            far = anywhere and number >= DRAINS
+            far, before = anywhere and number >= DRAINS, found[MOVED]
             if far:
                 self._other[:] = self._device.xp.asarray(self._nearest_with_room())
-            before = int(self._state[MOVED]) if far else -1
-            for step in steps:
-                step()
-            if far and int(self._state[MOVED]) == before:
+            self._drain()
+            found = self._found()
+            if far and found[MOVED] == before:
                 break
         self._other.fill(-1)
-        return int(self._state[TOTAL_CHANGE]) // 2 if steps else 0
+        return found[TOTAL_CHANGE] // 2, found[OVERLOAD]
+
+    def _found(self) -> list[int]:
+        return list(self._device.to_host(self._state).tolist())
+
+    @cached_property
+    def _round(self) -> Callable[[], None]:
+        graph, where = self._graph, self._distances.arguments
+        choose = self._step(
+            "choose", *graph.rows, graph.load, self._block, self._load, self._most, *where, self._state,
+            self._active, self._rests, self._kept, self._target, self._gain,
+        )
+        confirm = self._step(
+            "confirm", *graph.rows, self._block, *where, self._target, self._gain, self._confirmed
+        )
+        enter = self._admission(self._target, self._confirmed, ENTERING_DIGITS)
+        judge = self._device.bound("judge", 1, LITTLE, MOST_FRUITLESS, self._state)
+        return self._device.together([choose, confirm, *enter, *self._moving(), judge])
+
+    @cached_property
+    def _drain(self) -> Callable[[], None]:
+        graph, where = self._graph, self._distances.arguments
+        choose = self._step(
+            "choose_to_leave", *graph.rows, graph.load, self._block, self._load, self._most, *where,
+            self._other, self._target, self._gain, self._state,
+        )
+        leave = self._admission(self._block, None, LEAVING_DIGITS, leaving=1)
+        enter = self._admission(self._target, None, LEAVING_DIGITS)
+        sums = self._device.bound("sum_overload", self._distances.k, self._load, self._most, self._state)
+        return self._device.together([choose, *leave, *enter, *self._moving(), sums])
 
     def _step(self, kernel: str, *arguments: Any) -> Callable[[], None]:
         return self._device.bound(kernel, self._graph.n, *arguments)
@@ -340,14 +356,15 @@ class Moves:
         """Give up all moves but those for which a group has room, or that it needs to be rid of its load."""
         steps: list[Callable[[], None]] = []
         for digit in range(digits):
-            steps.append(self._step(
+            ask = self._step(
                 "ask", group, self._graph.load, self._gain, None if digit else confirmed, self._limit, digit,
-                self._target, self._active, self._sums,
-            ))  # fmt: skip
-            steps.append(self._device.bound(
-                "limit_of_group", self._distances.k, self._load, self._most, digit, leaving, self._sums,
-                self._left, self._limit,
-            ))  # fmt: skip
+                self._distances.k, self._target, self._active, self._sums,
+            )
+            limit = self._device.bound(
+                "limit_of_group", self._distances.k, self._load, self._most, digit, leaving,
+                self._distances.k, self._sums, self._left, self._limit,
+            )
+            steps += [ask, limit]
         last = self._step(
             "give_up", group, self._gain, self._limit, digits, leaving, self._target, self._active
         )
@@ -355,14 +372,13 @@ class Moves:
 
     def _moving(self) -> list[Callable[[], None]]:
         graph, where = self._graph, self._distances.arguments
-        return [
-            self._step(
-                "change", *graph.rows, graph.load, self._block, *where, self._target, self._load, self._state
-            ),
-            self._step(
-                "make_moves", graph.start, graph.adj, self._block, self._target, self._active, self._rests
-            ),
-        ]
+        change = self._step(
+            "change", *graph.rows, graph.load, self._block, *where, self._target, self._load, self._state
+        )
+        move = self._step(
+            "make_moves", graph.start, graph.adj, self._block, self._target, self._active, self._rests
+        )
+        return [change, move]
 
     def _nearest_with_room(self) -> Int32:
         """Return for each overloaded PE the nearest one with room; -1 for all other PEs."""

@@ -204,7 +204,7 @@ def _taken(
     if here and not isinstance(given, xp.ndarray):
         array = xp.from_dlpack(given)
     else:
-        array = xp.asarray(given)
+        array = device.of_host(given)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise WrongTypeError(f"{name} {array.dtype}{list(array.shape)}, expected a row of integers")
     if length is not None and len(array) != length:

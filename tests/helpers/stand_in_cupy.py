@@ -35,6 +35,13 @@ extern "C" void set_thread(unsigned thread, unsigned threads) {
 """
 
 
+class OnHost(np.ndarray):
+    """An array to which one of the host is copied."""
+
+    def set(self, array: np.ndarray) -> None:
+        self[...] = array
+
+
 class OnGpu:
     """An array that shows itself as one on a GPU."""
 
@@ -75,10 +82,16 @@ class StandIn(types.ModuleType):
         super().__init__("cupy")
         self._folder = folder
         runtime = types.SimpleNamespace(getDeviceCount=lambda: gpus)
-        self.cuda = types.SimpleNamespace(runtime=runtime, Stream=Stream)
+        stream = types.SimpleNamespace(synchronize=lambda: None)
+        self.cuda = types.SimpleNamespace(
+            runtime=runtime, Stream=Stream, get_current_stream=lambda: stream
+        )
 
     def __getattr__(self, name: str) -> object:
         return getattr(np, name)
+
+    def empty(self, shape: object, dtype: object = float) -> np.ndarray:
+        return np.zeros(shape, dtype).view(OnHost)
 
     def asnumpy(self, array: np.ndarray) -> np.ndarray:
         return array

@@ -87,11 +87,9 @@ def refine(
             seen = {u: wish[u][1] if u in rank and rank[u] < rank[v] else block[u] for u, _ in rows[v]}
             if sum(w * (table[block[v]][seen[u]] - table[to][seen[u]]) for u, w in rows[v]) >= 0:
                 confirmed.append(v)
-        movers = []
-        for b, cap in enumerate(caps):
-            movers += _first(
-                [v for v in confirmed if wish[v][1] == b], wish, loads, cap - held[b], _ENTERING_BITS
-            )
+        wanted = [wish[v][1] if v in confirmed else -1 for v in range(len(rows))]
+        gains = [wish[v][0] if v in wish else 0 for v in range(len(rows))]
+        movers = admitted(block, wanted, gains, loads, held, caps, _ENTERING_BITS, leaving=False)
         if not movers:
             break
         before = mapping_cost(rows, table, block)
@@ -121,17 +119,26 @@ def order_of(gain: int, v: int) -> int:
     return (127 - step if gain >= 0 else 127 + step) << 10 | mixed(v) >> 54
 
 
-def _first(
-    several: list[int], wish: dict[int, tuple[int, int]], loads: list[int], room: int, bits: int
+def admitted(
+    block: list[int], target: list[int], gain: list[int], loads: list[int], held: list[int],
+    most: list[int], bits: int, *, leaving: bool,
 ) -> list[int]:
-    """Return the first of several for which there is room, where equal beginnings of orders go together."""
-    beginnings: dict[int, list[int]] = {}
-    for v in several:
-        beginnings.setdefault(order_of(wish[v][0], v) >> 18 - bits, []).append(v)
+    """Return the vertices that may move: for which there is room, or that overloaded blocks give away.
+
+    Moves whose orders begin with the same bits go together; what leaves is the least that suffices.
+    """
     found: list[int] = []
-    for _, together in sorted(beginnings.items()):
-        room -= sum(loads[v] for v in together)
-        if room < 0:
-            break
-        found += together
-    return found
+    for b in range(len(most)):
+        beginnings: dict[int, list[int]] = {}
+        for v, to in enumerate(target):
+            if to >= 0 and (block[v] if leaving else to) == b:
+                beginnings.setdefault(order_of(gain[v], v) >> 18 - bits, []).append(v)
+        room = held[b] - most[b] if leaving else most[b] - held[b]
+        for _, together in sorted(beginnings.items()):
+            room -= sum(loads[v] for v in together)
+            if room < 0 and not leaving:
+                break
+            found += together
+            if room <= 0 and leaving:
+                break
+    return sorted(found)

@@ -54,7 +54,7 @@ def map_arrays(
 
     For programs that partition or repartition a graph which they have as arrays of NumPy, CuPy or PyTorch, or
     of any library with DLPack or ``__cuda_array_interface__``. Only graphs of about 100 vertices per PE, but
-    at least 2^16, are copied to the host, where the coarsest graph is mapped.
+    at least 2^17, are copied to the host, where the coarsest graph is mapped.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -139,6 +140,30 @@ def test_moves_equal_their_definition(name, n, seed, k, slack):
     assert cost_of(device, graph, distances, mine) == cost
 
 
+@pytest.mark.parametrize("name", DEVICES)
+@given(n=st.integers(1, 120), seed=st.integers(0, 99), k=st.integers(1, 9), digits=st.integers(1, 3))
+def test_moves_are_admitted_in_the_order_of_their_gains(name, n, seed, k, digits):
+    device, rng = device_of(name), np.random.default_rng(seed)
+    graph, _, load = level(device, n, seed)
+    distances, _ = distances_of(device, k, seed)
+    block, target = rng.integers(0, k, n), rng.integers(-1, k, n)
+    gain = rng.integers(-9, 9, n) * 10 ** rng.integers(0, 17, n)
+    held, most = rng.integers(0, 60, k), rng.integers(0, 60, k)
+    put = device.xp.asarray
+    moves = Moves(device, graph, distances, put(most), put(block.astype(np.int32)), put(held))
+    for leaving, group in ((0, target), (1, block)):
+        if leaving:
+            target[held[block] <= most[block]] = -1
+        moves._target[:], moves._gain[:] = put(target.astype(np.int32)), put(gain)
+        for step in moves._admission(put(group.astype(np.int32)), None, digits, leaving):
+            step()
+        expected = reference.admitted(
+            block.tolist(), target.tolist(), gain.tolist(), load.tolist(), held.tolist(), most.tolist(),
+            6 * digits, leaving=bool(leaving),
+        )
+        assert np.flatnonzero(device.to_host(moves._target) >= 0).tolist() == expected
+
+
 @given(n=st.integers(30, 120), seed=st.integers(0, 99), k=st.integers(2, 9))
 def test_overloaded_pes_are_drained(n, seed, k):
     graph, _, load = level(shuffled(seed), n, seed, loads=False)
@@ -155,7 +180,9 @@ def whole_mapping(device, seed=3):
     distances, _ = distances_of(device, 6, seed)
     total = int(graph.load.sum())
 
-    def coarse(found):
+    def coarse(found, current):
+        if current is not None:
+            return device.to_host(current)
         return (np.arange(found.n) % 6).astype(np.int32)
 
     most = device.xp.full(6, total // 5)
@@ -180,7 +207,11 @@ def test_a_gpu_gives_the_same_bytes():
 def test_the_text_for_a_gpu_gives_the_same_bytes(tmp_path, monkeypatch):
     """Compiled by g++ with one thread after the other, and launched as CuPy launches it."""
     monkeypatch.setitem(sys.modules, "cupy", StandIn(tmp_path))
-    assert cuda().name == "cuda"
+    monkeypatch.setitem(sys.modules, "cupyx", types.SimpleNamespace(empty_pinned=np.empty))
+    there = cuda(3)
+    assert there.name == "cuda"
+    sent = np.arange(devices.LARGE // 8 + 1)
+    assert np.array_equal(there.of_host(sent), sent)
     assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
 
 
@@ -193,7 +224,7 @@ def test_every_kernel_compiles_for_a_gpu(tmp_path):
     subprocess.run(words, check=True, env=environment)  # a sanitizer would end NVIDIA's compiler
     named = set(re.findall(r"^KERNEL\((\w+)", compiled.device_source(), re.MULTILINE))
     assert named == set(re.findall(r"\.entry (\w+)", ptx.read_text()))
-    assert len(named) == 18
+    assert len(named) == 23
 
 
 @given(n=st.integers(1, 60), seed=st.integers(0, 99))
@@ -243,6 +274,6 @@ def test_what_is_missing_is_one_line(tmp_path, monkeypatch):
         chosen("gpu")
     with (
         pytest.raises(UnsupportedError, match="out of memory, expected more memory on the GPU"),
-        enough_memory(devices.Device("cuda", np, print)),
+        enough_memory(devices.Device("cuda", np, 1, print, print)),
     ):
         raise MemoryError("out of\nmemory")

@@ -222,6 +222,44 @@ def test_fixed_vertices_stay_and_the_others_keep_the_bounds(machine, effort):
     assert result.cost <= 1.15 * without.cost < costs[0]
 
 
+@given(
+    n=st.integers(1, 60), edges=st.integers(0, 120), k=st.integers(1, 20), seed=st.integers(0, 10**6),
+    most=st.sampled_from([1, 9, 30, 1000]), share=st.sampled_from([0.05, 0.3, 1.0]),
+)  # fmt: skip
+def test_any_fixed_vertices_stay(n, edges, k, seed, most, share):
+    rng = np.random.default_rng(seed)
+    pairs = {tuple(sorted(pair)) for pair in rng.integers(0, n, (edges, 2)).tolist()}
+    arcs = sorted(arc for a, b in pairs if a != b for arc in ((a, b), (b, a)))
+    rows = np.searchsorted([a for a, _ in arcs], np.arange(n + 1))
+    loads = rng.integers(1, most + 1, n)
+    fixed = np.where(rng.random(n) < share, rng.integers(0, k, n), -1)
+    status, part, result = blocks_of(rows, [b for _, b in arcs], None, loads, k=k, seed=seed, fixed=fixed)
+    assert status in (OK, OVERLOADED)
+    assert np.array_equal(part[fixed >= 0], fixed[fixed >= 0])
+    assert 0 <= part.min() <= part.max() < k
+    if n > k and most == 1:  # single tasks can always be moved, those that are fixed excepted
+        bound = max(n * 103 // (100 * k), -(-n // k))
+        held = np.bincount(fixed[fixed >= 0], minlength=k)
+        assert np.all(np.bincount(part, minlength=k) <= np.maximum(held, bound))
+        assert (status == OK) == (held.max() <= bound)
+
+
+def test_overloads_are_repaired_around_fixed_vertices():
+    rows, targets, _, _ = parts(lattice(12))
+    kept = 0
+    for seed in range(40):
+        loads, rng = np.random.default_rng(seed).integers(1, 30, 144), np.random.default_rng(seed + 99)
+        _, free, _ = blocks_of(rows, targets, None, loads, k=24)
+        fixed = np.where(rng.random(144) < 0.5, free, -1)  # so that there are blocks that keep the bounds
+        status, part, _ = blocks_of(rows, targets, None, loads, k=24, fixed=fixed)
+        assert np.array_equal(part[fixed >= 0], fixed[fixed >= 0])
+        total = int(loads.sum())
+        largest = np.bincount(part, loads).max()
+        assert (status == OK) == (largest <= max(total * 103 // 2400, -(-total // 24)))
+        kept += status == OK
+    assert kept >= 20
+
+
 @pytest.mark.parametrize("machine", ["core:24@1", "node:3@10 core:8@1"])
 def test_blocks_with_fixed_vertices_are_those_of_the_core(machine):
     graph, rng = lattice(50, 6), np.random.default_rng(5)

@@ -233,7 +233,7 @@ def test_any_fixed_vertices_stay(n, edges, k, seed, most, share):
     rows = np.searchsorted([a for a, _ in arcs], np.arange(n + 1))
     loads = rng.integers(1, most + 1, n)
     fixed = np.where(rng.random(n) < share, rng.integers(0, k, n), -1)
-    status, part, result = blocks_of(rows, [b for _, b in arcs], None, loads, k=k, seed=seed, fixed=fixed)
+    status, part, _ = blocks_of(rows, [b for _, b in arcs], None, loads, k=k, seed=seed, fixed=fixed)
     assert status in (OK, OVERLOADED)
     assert np.array_equal(part[fixed >= 0], fixed[fixed >= 0])
     assert 0 <= part.min() <= part.max() < k
@@ -258,6 +258,18 @@ def test_overloads_are_repaired_around_fixed_vertices():
         assert (status == OK) == (largest <= max(total * 103 // 2400, -(-total // 24)))
         kept += status == OK
     assert kept >= 20
+
+
+def test_an_empty_block_takes_no_fixed_vertex():
+    """The lightest vertices fill blocks of small shares, of which one is fixed elsewhere."""
+    rows, targets = [0, 2, 4, 5, 6, 8], [1, 3, 0, 4, 4, 0, 1, 2]
+    fixed = np.array([0, 0, 2, -1, -1])
+    status, part, _ = blocks_of(
+        rows, targets, None, [0, 0, 8, 4, 3], k=4, capacity=[19, 3, 23, 8], seed=219, fixed=fixed
+    )
+    assert status == OVERLOADED  # the loads are too few for these shares
+    assert part[:3].tolist() == [0, 0, 2]
+    assert len(set(part.tolist())) == 4
 
 
 @pytest.mark.parametrize("machine", ["core:24@1", "node:3@10 core:8@1"])

@@ -51,6 +51,10 @@ template <class W> class Annealing : public Refiner<W> {
   std::vector<int32_t> block_;
   std::vector<int64_t> load_;
   std::vector<int32_t> foreign_;  // number of arcs of each vertex to other blocks
+  int64_t k_ = 0;
+  // The gain cache: weights of each vertex into all blocks, row by row. It is empty where they would be more
+  // than twice as many as the arcs, and where blocks differ in their distances.
+  std::vector<int64_t> weight_into_;
 };
 
 }  // namespace hopbytes

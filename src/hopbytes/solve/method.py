@@ -116,6 +116,7 @@ class Method:
     preset: str | None  # name of the preset, "custom" for another chain; None if the caller named a mapper
     quick: Sequence | None = None  # a cheaper one that compares the policies of slot selection first
     link_effort: int = 4
+    slot_choices: int = 4  # largest number of policies on which all of `steps` run
 
 
 def steps_of(method: Any) -> tuple[str | Chain | Mapper, list[str | Refiner]]:
@@ -155,7 +156,9 @@ def method_of(method: MethodLike, objective: str, graph: CommGraph, where: Alloc
     orders = _orders_of_training(objective, graph, where)
     steps = composed(given, objective, orders, chain(given.mapper, *more).refiners)
     quick = None if name == QUICKEST else composed(presets[QUICKEST](), objective)
-    return Method(objective, steps, given.mapper, steps.steps, name, quick, given.link_effort)
+    return Method(
+        objective, steps, given.mapper, steps.steps, name, quick, given.link_effort, given.slot_choices
+    )
 
 
 def plain(*words: str | Refiner) -> Sequence:

@@ -26,6 +26,8 @@ __all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong
 DEFAULT = "eco"
 #: Sweeps of annealing under the distances of the machine in the presets that take the least time.
 FAST_SWEEPS = 150
+#: The number of ways of choosing slots (:func:`hopbytes.solve.slots.policies`), or more.
+ALL_CHOICES = 4
 
 @frozen
 class Chain:
@@ -54,7 +56,7 @@ class Chain:
     anytime: bool = False
     weaker: str | None = None
     extends_weaker: bool = False
-    slot_choices: int = 4
+    slot_choices: int = ALL_CHOICES
 
     def __repr__(self) -> str:
         names = [_described(mappers, self.mapper), *(_described(refiners, step) for step in self.refiners)]
@@ -74,7 +76,7 @@ presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.pres
 
 def chain(
     mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4, anytime: bool = False,
-    weaker: str | None = None, extends_weaker: bool = False, slot_choices: int = 4,
+    weaker: str | None = None, extends_weaker: bool = False, slot_choices: int = ALL_CHOICES,
 ) -> Chain:
     """Build a chain from names with options or from instances."""
     steps = tuple(build(refiners, each) for each in refiner)

@@ -10,6 +10,7 @@ from helpers.strategies import random_graph
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slots
+from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints, Request
 from hopbytes.solve.slots import Task, slot_choices, window
 
@@ -156,6 +157,18 @@ def test_a_window_is_compact_and_large_enough():
     rows, columns = np.divmod(window(where, 16), 8)
     assert (np.ptp(rows) + 1) * (np.ptp(columns) + 1) == 16
     assert window(hb.allocate("node:4 core:3"), 4).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_all_of_eco_runs_on_the_choice_of_slots_that_is_best_after_fast():
+    graph, where = hb.read("stencil:7x7x5"), hb.allocate("node:10@10 package:2@3 core:15@1")
+    fast, eco, three = (
+        hb.map_tasks(graph, where, preset).info["alternatives"]
+        for preset in ("fast", "eco", dataclasses.replace(presets["eco"](), slot_choices=4))
+    )
+    best = min(fast, key=fast.get)
+    assert {name: eco[name] for name in eco if name != best} == {n: fast[n] for n in fast if n != best}
+    assert three[best] <= eco[best] <= fast[best]
+    assert three != eco
 
 
 def test_a_work_limit_ends_the_trying():

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "util/assert.hpp"
 #include "util/portable_math.hpp"
 
 namespace hopbytes {
@@ -84,6 +85,7 @@ template <class W> void Annealing<W>::anneal(Partition<W>& partition, Rng& rng, 
     for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
       control.record_work(g.n + sweep(g, distance, static_cast<double>(i) / context_.sweeps, rng));
   });
+  HOPBYTES_CHECK(weight_into_ == weights_into_blocks(g));
   partition.assign(g, std::move(block_));
 }
 
@@ -96,13 +98,17 @@ template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& par
   mean_weight_ = weight / static_cast<double>(g.arcs());
   per_mean_load_ = static_cast<double>(g.n) / static_cast<double>(std::max<int64_t>(1, g.total_load));
   foreign_.assign(g.n, 0);
-  k_ = partition.k();
-  weight_into_.assign(partition.distance().flat() && g.n * k_ <= 2 * g.arcs() ? g.n * k_ : 0, 0);
   for (int32_t v = 0; v < g.n; ++v)
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      foreign_[v] += block_[g.adj[e]] != block_[v];
-      if (!weight_into_.empty()) weight_into_[v * k_ + block_[g.adj[e]]] += g.weight[e];
-    }
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) foreign_[v] += block_[g.adj[e]] != block_[v];
+  k_ = partition.distance().flat() && g.n * partition.k() <= 2 * g.arcs() ? partition.k() : 0;
+  weight_into_ = weights_into_blocks(g);
+}
+
+template <class W> std::vector<int64_t> Annealing<W>::weights_into_blocks(const Graph<W>& g) const {
+  std::vector<int64_t> weight(g.n * k_, 0);
+  for (int32_t v = 0; k_ > 0 && v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) weight[v * k_ + block_[g.adj[e]]] += g.weight[e];
+  return weight;
 }
 
 // Returns the number of scanned edges.
@@ -119,7 +125,7 @@ int64_t Annealing<W>::sweep(const Graph<W>& g, const D& distance, double progres
     const int64_t above = load - max_block_weight_[b];
     return static_cast<double>(exact_ ? above : std::max<int64_t>(0, above)) * per_mean_load_;
   };
-  int64_t scanned = 0, *const into = weight_into_.empty() ? nullptr : weight_into_.data();
+  int64_t scanned = 0, *const into = k_ > 0 ? weight_into_.data() : nullptr;
   for (int32_t v = 0; v < g.n; ++v) {
     if (foreign_[v] == 0 || g.degree(v) > kHubDegree) continue;
     const uint64_t random = rng.next();

@@ -362,5 +362,5 @@ def taken(values: Int32, places: Int32) -> Int32:
 #: The effort of the preset ``fast``.
 FAST = Multisection(
     repetitions=2, initial_partitions=3, recombinations=1, region_growings=2, flow_rounds=4,
-    relaxation_rounds=4
+    relaxation_rounds=6
 )

@@ -203,6 +203,10 @@ def test_a_gpu_gives_the_same_bytes():
     assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
 
 
+def lack_of_memory(*_):
+    raise RuntimeError("out of memory")
+
+
 @pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
 def test_the_text_for_a_gpu_gives_the_same_bytes(tmp_path, monkeypatch):
     """Compiled by g++ with one thread after the other, and launched as CuPy launches it."""
@@ -211,6 +215,8 @@ def test_the_text_for_a_gpu_gives_the_same_bytes(tmp_path, monkeypatch):
     there = cuda(3)
     assert there.name == "cuda"
     sent = np.arange(devices.LARGE // 8 + 1)
+    assert np.array_equal(there.of_host(sent), sent)
+    monkeypatch.setattr(sys.modules["cupyx"], "empty_pinned", lack_of_memory)
     assert np.array_equal(there.of_host(sent), sent)
     assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
 

@@ -38,7 +38,8 @@ extern "C" void set_thread(unsigned thread, unsigned threads) {
 class OnHost(np.ndarray):
     """An array to which one of the host is copied."""
 
-    def set(self, array: np.ndarray) -> None:
+    def set(self, array: np.ndarray, stream: object) -> None:
+        assert stream is not None
         self[...] = array
 
 

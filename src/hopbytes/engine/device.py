@@ -53,7 +53,8 @@ class Device:
             part = array[begin : begin + size]
             locked = import_module("cupyx").empty_pinned(part.shape, array.dtype)
             locked[:] = part
-            there[begin : begin + size].set(locked, stream)
+            with there.device:  # each thread has a current GPU of its own
+                there[begin : begin + size].set(locked, stream)
             held.append(locked)  # until it is sent
 
         try:

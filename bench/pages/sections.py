@@ -103,6 +103,33 @@ def many_threads(rows: list[Row]) -> Iterator[Piece]:
     yield SpeedUps("many_threads_speed_up", "Measured speed-up, by threads", with_threads.speed_ups(rows))
 
 
+def turbo_threads(rows: list[Row]) -> Iterator[Piece]:
+    """The fast presets on one and on sixteen threads."""
+    yield with_threads.table(rows)
+
+
+def mapped_on_gpu(rows: list[Row]) -> Iterator[Piece]:
+    """Mappings on a GPU beside `turbo` on the CPU of the same machine."""
+    lines = [
+        "| graph | vertices, arcs | `turbo`, CPU | with transfer | on the GPU | J over `turbo` | bytes an "
+        "arc | kernels |", "|---" * 8 + "|",
+    ]  # fmt: skip
+    for row in rows:
+        walls = (f"{sum(row[key]) / len(row[key]):.3f} s" for key in ("turbo", "with transfer", "on device"))
+        kernels = sum(kernel["seconds"] for kernel in row["kernels"].values())
+        ratios = ", ".join(f"{ratio:.3f}" for ratio in row["J over turbo"])
+        cells = [
+            row["graph"], f"{row['n']:,}, {row['arcs']:,}", *walls, f"{row['geometric mean']:.3f} ({ratios})",
+            str(row["bytes an arc"]), f"{kernels:.3f} s",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    yield "\n".join(lines)
+    lines = ["| kernel | launches | seconds | GB/s of its arrays, at most |", "|---" * 4 + "|"]
+    for name, kernel in list(rows[-1]["kernels"].items())[:10]:
+        lines.append(f"| `{name}` | {kernel['launches']} | {kernel['seconds']} | {kernel['GB/s']:,} |")
+    yield f"The kernels that take longest on {rows[-1]['graph']}:\n\n" + "\n".join(lines)
+
+
 def known(rows: list[Row]) -> Iterator[Piece]:
     """Gap to the best mappings known."""
     found = gap.gaps(rows, Store().rows())
@@ -275,7 +302,7 @@ SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,
     "distributed": over_ranks, "seconds": measured, "small_papers": small_papers,
-    "by_name": by_name,
+    "by_name": by_name, "device": mapped_on_gpu, "turbo_threads": turbo_threads,
 }  # fmt: skip
 
 

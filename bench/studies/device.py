@@ -4,13 +4,13 @@
     python -m bench.studies.device --device cpu --power 12 --side 20    # tries the script without a GPU
 
 Graphs are a Delaunay triangulation, a geometric graph and a plane grid of 2^22 vertices (`--power`), and a
-box of 200^3 cells with 26 neighbours (`--side`; 10^8 edges). H is 4:8:6, D 1:10:100, imbalance 3 %, seed 1. A
-row per graph has: `turbo` on the CPU with all threads (seconds, J), `map_arrays` with arrays on the host
-(transfer included) and with arrays on the GPU (the best of three, after a first call that compiles), J, the
-largest memory in bytes an arc, the hash of the mapping on the GPU and by the same kernels on the CPU, and for
-every kernel its launches, seconds, and the bytes of its arrays a second, an upper bound of what it moves
-where it reads parts of them. Once it runs itself under compute-sanitizer on small graphs, if that is
-installed. It begins no graph that `--minutes` leave no time for.
+box of 200^3 cells with 26 neighbours (`--side`; 10^8 edges). H is 4:8:6, D 1:10:100, imbalance 3 %. A row per
+graph has, for every seed: seconds of `turbo` on the CPU with all threads; of `map_arrays` with arrays on the
+host (transfer included) and with arrays on the GPU (the better of two, after a first call that compiles); J
+and its ratio to that of `turbo`. For the first seed: the memory in bytes an arc, the hash of the mapping on
+the GPU and by the same kernels on the CPU, and for every kernel its launches, seconds, and the bytes of its
+arrays a second, an upper bound of what it moves where it reads parts of them. Once it runs itself under
+compute-sanitizer on small graphs, if that is installed. It begins no graph for which `--minutes` are short.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,10 @@ import hopbytes as hb
 from bench.instances.large_graphs import Edges, delaunay, geometric
 from hopbytes.engine import device as devices
 from hopbytes.solve import map_arrays as module
+from hopbytes.solve.presets import turbo
 
+#: Graphs with more arcs are not mapped by the loops of the CPU.
+MOST_IN_LOOPS = 10**8
 MACHINE = "island:6@100 node:8@10 core:4@1"
 
 
@@ -80,17 +84,18 @@ class Profile:
 
     def chosen(self, name: str, threads: int = 1) -> tuple[devices.Device, str]:
         """Return the device that measures."""
-        return devices.Device(self.device.name, self.device.xp, self._run), ""
+        return replace(self.device, bound=self._bound, together=devices.one_by_one), ""
 
-    def _run(self, name: str, items: int, *arguments: Any) -> None:
-        synchronize(self.device)
-        began = time.perf_counter()
-        self.device.run(name, items, *arguments)
-        synchronize(self.device)
-        row = self.kernels.setdefault(name, [0, 0, 0])
-        row[0] += 1
-        row[1] += time.perf_counter() - began
-        row[2] += sum(array.nbytes for array in arguments if hasattr(array, "nbytes"))
+    def _bound(self, name: str, items: int, *arguments: Any) -> Callable[[], None]:
+        launch = self.device.bound(name, items, *arguments)
+        size = sum(array.nbytes for array in arguments if hasattr(array, "nbytes"))
+
+        def run() -> None:
+            took = seconds_of(self.device, launch)
+            row = self.kernels.setdefault(name, [0, 0, 0])
+            row[:] = row[0] + 1, row[1] + took, row[2] + size
+
+        return run
 
     def rows(self) -> dict[str, dict[str, float]]:
         """Return launches, seconds and gigabytes a second of every kernel, the longest first."""
@@ -99,6 +104,20 @@ class Profile:
             name: {"launches": count, "seconds": round(took, 6), "GB/s": round(size / took / 1e9, 1)}
             for name, (count, took, size) in ordered
         }
+
+
+def seconds_of(device: devices.Device, launch: Callable[[], None]) -> float:
+    """Return the seconds of one kernel, on a GPU by its own clock."""
+    if device.xp is np:
+        began = time.perf_counter()
+        launch()
+        return time.perf_counter() - began
+    first, last = device.xp.cuda.Event(), device.xp.cuda.Event()
+    first.record()
+    launch()
+    last.record()
+    last.synchronize()
+    return float(device.xp.cuda.get_elapsed_time(first, last)) / 1000
 
 
 def synchronize(device: devices.Device) -> None:
@@ -119,25 +138,28 @@ def best_of(times: int, device: devices.Device, call: Callable[[], Any]) -> tupl
     return found, least
 
 
-def measured(name: str, rows: tuple[np.ndarray, np.ndarray], asked: str, threads: int) -> dict[str, Any]:
+def measured(
+    name: str, rows: tuple[np.ndarray, np.ndarray], asked: str, threads: int, seeds: range
+) -> dict[str, Any]:
     """Return the row of a graph."""
     device = devices.chosen(asked, threads)[0]
     xp, (start, adj) = device.xp, rows
     graph = hb.CommGraph(start, adj, undirected=True)
-    began, cpu = time.perf_counter(), time.process_time()
-    turbo = hb.map_tasks(graph, MACHINE, "turbo", partition=True, threads=threads, seed=1)
-    wall, cpu = time.perf_counter() - began, time.process_time() - cpu
 
-    def mapped(*given: Any, on: str = asked) -> Any:
-        return hb.map_arrays(*given, MACHINE, seed=1, threads=threads, device=on)
+    def turbo(seed: int) -> hb.Mapping:
+        return hb.map_tasks(graph, MACHINE, "turbo", partition=True, threads=threads, seed=seed)
 
+    def mapped(*given: Any, seed: int = 1, on: str = asked) -> hb.ArrayMapping:
+        return hb.map_arrays(*given, MACHINE, seed=seed, threads=threads, device=on)
+
+    cpu = [best_of(1, device, lambda seed=seed: turbo(seed)) for seed in seeds]
     mapped(start, adj)
-    found, with_transfer = best_of(3, device, lambda: mapped(start, adj))
+    hosts = [best_of(2, device, lambda seed=seed: mapped(start, adj, seed=seed)) for seed in seeds]
     there = xp.asarray(start), xp.asarray(adj)
     pool = xp.get_default_memory_pool() if xp is not np else None
     if pool is not None:
         pool.free_all_blocks()
-    _, on_device = best_of(3, device, lambda: mapped(*there))
+    here = [best_of(2, device, lambda seed=seed: mapped(*there, seed=seed)) for seed in seeds]
     memory = None if pool is None else round(pool.total_bytes() / len(adj), 1)
     profile, plain = Profile(device), module.chosen
     module.chosen = profile.chosen
@@ -145,17 +167,26 @@ def measured(name: str, rows: tuple[np.ndarray, np.ndarray], asked: str, threads
         _, profiled = best_of(1, device, lambda: mapped(*there))
     finally:
         module.chosen = plain
-    by_loops, loops = best_of(1, devices.cpu(), lambda: mapped(start, adj, on="cpu"))
-    hashes = [hashlib.sha256(device.to_host(each.pe).tobytes()).hexdigest()[:16] for each in (found,)]
-    hashes.append(hashlib.sha256(by_loops.pe.tobytes()).hexdigest()[:16])
+    ratios = [mine.comm_cost / its.comm_cost for (mine, _), (its, _) in zip(here, cpu, strict=True)]
+    hashes, loops = [digest(device.to_host(here[0][0].pe))], None
+    if len(adj) <= MOST_IN_LOOPS:
+        by_loops, loops = best_of(1, devices.cpu(), lambda: mapped(start, adj, on="cpu"))
+        hashes.append(digest(by_loops.pe))
     return {
         "graph": name, "n": graph.n, "arcs": graph.m, "device": device_name(device), "threads": threads,
-        "turbo": {"wall": wall, "cpu": cpu, "J": turbo.comm_cost},
-        "with transfer": with_transfer, "on device": on_device, "J": found.comm_cost,
-        "J over turbo": found.comm_cost / turbo.comm_cost, "bytes an arc": memory, "loops": loops,
-        "largest load": [found.largest_load, found.bound], "hashes": hashes, "same": hashes[0] == hashes[1],
+        "seeds": list(seeds), "turbo": [wall for _, wall in cpu],
+        "with transfer": [wall for _, wall in hosts],
+        "on device": [wall for _, wall in here], "J": [found.comm_cost for found, _ in here],
+        "J over turbo": ratios, "geometric mean": float(np.exp(np.mean(np.log(ratios)))),
+        "bytes an arc": memory, "largest load": [here[0][0].largest_load, here[0][0].bound],
+        "loops": loops, "hashes": hashes, "same": len({*hashes}) == 1,
         "kernels": profile.rows(), "beside kernels": profiled - sum(k[1] for k in profile.kernels.values()),
     }  # fmt: skip
+
+
+def digest(pe: np.ndarray) -> str:
+    """Return a hash of a mapping."""
+    return hashlib.sha256(pe.tobytes()).hexdigest()[:16]
 
 
 def device_name(device: devices.Device) -> str:
@@ -172,7 +203,8 @@ def sanitized() -> dict[str, Any]:
     if program is None:
         return {"compute-sanitizer": "not installed"}
     words = [program, "--error-exitcode", "9", sys.executable, "-m", "bench.studies.device"]
-    words += ["--power", "12", "--side", "12", "--out", os.devnull, "--minutes", "2", "--plain"]
+    words += ["--power", "12", "--side", "12", "--fewest", "512", "--seeds", "1", "--plain"]
+    words += ["--out", os.devnull]
     run = subprocess.run(words, capture_output=True, text=True, check=False)
     return {"compute-sanitizer": run.returncode, "said": run.stdout[-400:]}
 
@@ -186,9 +218,14 @@ def main() -> None:
     parser.add_argument("--side", type=int, default=200)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--fewest", type=int, help="vertices of the coarsest graph, for small graphs")
     parser.add_argument("--plain", action="store_true", help="without compute-sanitizer")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    if args.fewest is not None:
+        small = replace(turbo(device="auto").mapper, fewest=args.fewest, cycle_to=args.fewest, per_pe=1)
+        module.turbo = lambda **_: hb.Chain(small)
     began, longest = time.monotonic(), 0.0
     makers: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
         f"grid 2^{args.power}": lambda: rows_of(plane(args.power)),
@@ -204,7 +241,7 @@ def main() -> None:
                 print(f"{name}: no time left")
                 continue
             before = time.monotonic()
-            row = measured(name, make(), args.device, args.threads)
+            row = measured(name, make(), args.device, args.threads, range(1, args.seeds + 1))
             longest = max(longest, time.monotonic() - before)
             file.write(json.dumps(row) + "\n")
             file.flush()

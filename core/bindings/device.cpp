@@ -57,11 +57,16 @@ Loop kernel_of(std::string_view name, const nb::tuple& given) {
   HOPBYTES_KERNEL(merge_rows);
   HOPBYTES_KERNEL(copy_rows);
   HOPBYTES_KERNEL(choose);
+  HOPBYTES_KERNEL(choose_to_leave);
   HOPBYTES_KERNEL(confirm);
-  HOPBYTES_KERNEL(twice_the_change);
+  HOPBYTES_KERNEL(ask);
+  HOPBYTES_KERNEL(limit_of_group);
+  HOPBYTES_KERNEL(give_up);
+  HOPBYTES_KERNEL(change);
   HOPBYTES_KERNEL(make_moves);
+  HOPBYTES_KERNEL(judge);
+  HOPBYTES_KERNEL(sum_overload);
   HOPBYTES_KERNEL(sum_loads);
-  HOPBYTES_KERNEL(shift_loads);
   HOPBYTES_KERNEL(cost_of_rows);
 #undef HOPBYTES_KERNEL
   throw std::invalid_argument("a kernel of this name does not exist");

@@ -17,7 +17,7 @@
 #define KERNEL(name, ...) inline void name(const Items items, __VA_ARGS__)
 #define EACH(i)                                        \
   for (int64_t at = items.begin; at < items.end; ++at) \
-    if (const int64_t i = items.order ? items.order[at] : at; true)
+    if ([[maybe_unused]] const int64_t i = items.order ? items.order[at] : at; true)
 #endif
 
 namespace hopbytes::device {
@@ -35,6 +35,17 @@ FUNCTION int64_t add(int64_t& to, int64_t more) {
 FUNCTION void keep_least(int64_t& least, int64_t value) {
   atomicMin(reinterpret_cast<long long*>(&least), static_cast<long long>(value));
 }
+// Threads of a warp that add to the same place add up among themselves first.
+FUNCTION void add_of_key(int64_t* sums, int64_t key, int64_t more) {
+  const unsigned same = __match_any_sync(__activemask(), static_cast<uint64_t>(key));
+  int64_t sum = 0;
+  for (unsigned left = same; left != 0; left &= left - 1) sum += __shfl_sync(same, more, __ffs(left) - 1);
+  if (threadIdx.x % 32 == __ffs(same) - 1) add(sums[key], sum);
+}
+FUNCTION void add_of_all(int64_t& to, int64_t more) {
+  for (int apart = 16; apart > 0; apart /= 2) more += __shfl_xor_sync(0xffffffff, more, apart);
+  if (threadIdx.x % 32 == 0 && more != 0) add(to, more);
+}
 FUNCTION void mark(uint8_t& to) { to = 1; }
 FUNCTION int bits(uint64_t x) { return x == 0 ? 0 : 64 - __clzll(static_cast<int64_t>(x)); }
 #else
@@ -51,6 +62,10 @@ FUNCTION void keep_least(int64_t& least, int64_t value) {
   int64_t held = shared.load(std::memory_order_relaxed);
   while (value < held && !shared.compare_exchange_weak(held, value, std::memory_order_relaxed)) {
   }
+}
+FUNCTION void add_of_key(int64_t* sums, int64_t key, int64_t more) { add(sums[key], more); }
+FUNCTION void add_of_all(int64_t& to, int64_t more) {
+  if (more != 0) add(to, more);
 }
 FUNCTION void mark(uint8_t& to) { std::atomic_ref<uint8_t>(to).store(1, std::memory_order_relaxed); }
 FUNCTION int bits(uint64_t x) { return static_cast<int>(std::bit_width(x)); }
@@ -274,63 +289,109 @@ KERNEL(copy_rows, const int64_t* space, const int32_t* key, const int64_t* sum, 
   }
 }
 
-// Finds for each active vertex the adjacent block to which a move gains most; equal gains are ordered by the
-// load of the block, then by its number. A loss of a part of the cost of the arcs inside the block is
-// accepted. With `other` any loss is, and the block that it names for the own one is compared as well.
-// `rests` marks vertices that moved last.
-KERNEL(choose, const int64_t* active, const int64_t* start, const int32_t* adj, const int64_t* weight,
-       const int64_t* load, const int32_t* block, const int64_t* block_load, const int64_t* room,
-       const uint64_t* label, const int64_t* cost, int64_t k, const int32_t* other, uint8_t* rests,
-       int32_t* target, int64_t* gain) {
-  EACH(i) {
-    const int64_t v = active[i];
-    const int32_t own = block[v];
+// Numbers that the rounds of moves on one graph share.
+enum State : int { total_change, best_change, fruitless_rounds, ended, improved, moved, overload };
+
+constexpr int digits = 3, digit_bits = 6, bins = 1 << digit_bits;
+constexpr int32_t all_fit = 0x7fffffff;
+
+// Orders vertices that want to move: larger gains come first, by their highest two bits, then a hash decides.
+FUNCTION int32_t order_of(int64_t gain, int64_t v) {
+  const auto size = static_cast<uint64_t>(gain < 0 ? -gain : gain);
+  const int width = bits(size), next = width > 1 ? static_cast<int>(size >> (width - 2) & 1) : 0;
+  const int step = size == 0 ? 0 : 2 * width - 1 + next, level = gain < 0 ? 127 + step : 127 - step;
+  return level << 10 | static_cast<int32_t>(mixed(static_cast<uint64_t>(v)) >> 54);
+}
+FUNCTION int32_t first_digits(int32_t order, int64_t count) {
+  return static_cast<int32_t>(order >> digit_bits * (digits - count));
+}
+
+struct Move {
+  int32_t to;  // or none
+  int64_t gain;
+};
+
+// Finds the adjacent block to which a move gains most, or `far`; equal gains are ordered by the load of the
+// block, then by its number. A block has room if load[v] fits in most - block_load, with `passing` in most. A
+// loss of a part of the cost of the arcs inside the block is accepted, any with `leaving`.
+FUNCTION Move best_move(int64_t v, const int64_t* start, const int32_t* adj, const int64_t* weight,
+                        const int64_t* load, const int32_t* block, const int64_t* block_load,
+                        const int64_t* most, const uint64_t* label, const int64_t* cost, int64_t k,
+                        int32_t far, bool passing, bool leaving) {
+  const int32_t own = block[v];
+  Sums near;
+  bool complete = true;
+  for (int64_t e = start[v]; e < start[v + 1]; ++e) complete &= near.add(block[adj[e]], weight_of(weight, e));
+  // The cost of the arcs on a block. Where more blocks are adjacent than are compared, all arcs are read.
+  auto cost_on = [&](int32_t b) {
+    int64_t total = 0;
+    if (complete)
+      for (int j = 0; j < near.count; ++j) total += near.sum[j] * distance(label, cost, k, b, near.key[j]);
+    else
+      for (int64_t e = start[v]; e < start[v + 1]; ++e)
+        total += weight_of(weight, e) * distance(label, cost, k, b, block[adj[e]]);
+    return total;
+  };
+  int64_t least = 0;
+  int32_t best = none;
+  for (int j = 0; j <= near.count; ++j) {
+    const int32_t b = j < near.count ? near.key[j] : far;
+    if (b == own || b == none || most[b] - (passing ? 0 : block_load[b]) < load[v]) continue;
+    const int64_t price = cost_on(b);
+    const bool less = best == none || price < least ||
+                      (price == least &&
+                       (block_load[b] < block_load[best] || (block_load[b] == block_load[best] && b < best)));
+    if (less) least = price, best = b;
+  }
+  if (best == none) return {none, 0};
+  const int inside = near.find(own);
+  const int64_t gained = cost_on(own) - least;
+  const int64_t held = inside < near.count ? near.sum[inside] * distance(label, cost, k, own, best) : 0;
+  return {!leaving && gained < -(held / tolerance) ? none : best, gained};
+}
+
+// Chooses the move of each active vertex. One that moved in the last round rests. Where the last round has
+// improved the mapping, this is kept. Full blocks are passed until a round was fruitless.
+KERNEL(choose, const int64_t* start, const int32_t* adj, const int64_t* weight, const int64_t* load,
+       const int32_t* block, const int64_t* block_load, const int64_t* most, const uint64_t* label,
+       const int64_t* cost, int64_t k, const int64_t* state, uint8_t* is_active, uint8_t* rests,
+       int32_t* kept, int32_t* target, int64_t* gain) {
+  EACH(v) {
+    if (state[improved]) kept[v] = block[v];
+    if (state[ended] || !is_active[v]) continue;
+    is_active[v] = 0;
     if (rests[v]) {
       rests[v] = 0;
       continue;
     }
-    Sums near;
-    bool complete = true;
-    for (int64_t e = start[v]; e < start[v + 1]; ++e)
-      complete &= near.add(block[adj[e]], weight_of(weight, e));
-    // The cost of the arcs on a block. Where more blocks are adjacent than are compared, all arcs are read.
-    auto cost_on = [&](int32_t b) {
-      int64_t total = 0;
-      if (complete)
-        for (int j = 0; j < near.count; ++j) total += near.sum[j] * distance(label, cost, k, b, near.key[j]);
-      else
-        for (int64_t e = start[v]; e < start[v + 1]; ++e)
-          total += weight_of(weight, e) * distance(label, cost, k, b, block[adj[e]]);
-      return total;
-    };
-    int64_t least = 0;
-    int32_t best = none;
-    for (int j = 0; j <= near.count; ++j) {
-      const int32_t b = j < near.count ? near.key[j] : other ? other[own] : none;
-      if (b == own || b == none || room[b] < load[v]) continue;
-      const int64_t price = cost_on(b);
-      const bool less = best == none || price < least ||
-                        (price == least && (block_load[b] < block_load[best] ||
-                                            (block_load[b] == block_load[best] && b < best)));
-      if (less) least = price, best = b;
-    }
-    if (best == none) continue;
-    const int inside = near.find(own);
-    const int64_t gained = cost_on(own) - least;
-    const int64_t held = inside < near.count ? near.sum[inside] * distance(label, cost, k, own, best) : 0;
-    if (!other && gained < -(held / tolerance)) continue;
-    target[v] = best;
-    gain[v] = gained;
+    const Move found = best_move(v, start, adj, weight, load, block, block_load, most, label, cost, k, none,
+                                 state[fruitless_rounds] == 0, false);
+    target[v] = found.to, gain[v] = found.gain;
   }
 }
 
-// Computes the gain of each candidate again as if all candidates with larger ones had moved.
-KERNEL(confirm, const int64_t* candidate, const int64_t* start, const int32_t* adj, const int64_t* weight,
-       const int32_t* block, const uint64_t* label, const int64_t* cost, int64_t k, const int32_t* target,
-       const int64_t* gain, uint8_t* confirmed) {
-  EACH(i) {
-    const int64_t v = candidate[i];
+// Chooses the move of each vertex of an overloaded block to an adjacent one with room, or to the block that
+// `other` names for the own one.
+KERNEL(choose_to_leave, const int64_t* start, const int32_t* adj, const int64_t* weight, const int64_t* load,
+       const int32_t* block, const int64_t* block_load, const int64_t* most, const uint64_t* label,
+       const int64_t* cost, int64_t k, const int32_t* other, int32_t* target, int64_t* gain, int64_t* state) {
+  EACH(v) {
+    if (v == 0) state[overload] = 0;
+    const int32_t own = block[v];
+    if (block_load[own] <= most[own]) continue;
+    const Move found = best_move(v, start, adj, weight, load, block, block_load, most, label, cost, k,
+                                 other[own], false, true);
+    target[v] = found.to, gain[v] = found.gain;
+  }
+}
+
+// Computes the gain of each move again as if all with larger ones were made.
+KERNEL(confirm, const int64_t* start, const int32_t* adj, const int64_t* weight, const int32_t* block,
+       const uint64_t* label, const int64_t* cost, int64_t k, const int32_t* target, const int64_t* gain,
+       uint8_t* confirmed) {
+  EACH(v) {
     const int32_t from = block[v], to = target[v];
+    if (to == none) continue;
     int64_t gained = 0;
     for (int64_t e = start[v]; e < start[v + 1]; ++e) {
       const int32_t u = adj[e];
@@ -338,33 +399,83 @@ KERNEL(confirm, const int64_t* candidate, const int64_t* start, const int32_t* a
       const int32_t b = before ? target[u] : block[u];
       gained += weight_of(weight, e) * (distance(label, cost, k, from, b) - distance(label, cost, k, to, b));
     }
-    confirmed[i] = gained >= 0;
+    confirmed[v] = gained >= 0;
   }
 }
 
-// Writes twice what the move of each mover changes if all move; an arc between two is counted half at each.
-KERNEL(twice_the_change, const int64_t* mover, const int64_t* start, const int32_t* adj,
-       const int64_t* weight, const int32_t* block, const uint64_t* label, const int64_t* cost, int64_t k,
-       const int32_t* target, int64_t* change) {
-  EACH(i) {
-    const int64_t v = mover[i];
+// Adds the loads of those that want to move by group and by the next digit of their order, if the digits
+// before it are those at which the room of the group ends. Moves that are not confirmed are given up.
+KERNEL(ask, const int32_t* group, const int64_t* load, const int64_t* gain, const uint8_t* confirmed,
+       const int32_t* limit, int64_t digit, int64_t k, int32_t* target, uint8_t* is_active, int64_t* sums) {
+  EACH(v) {
+    if (target[v] == none) continue;
+    if (confirmed && !confirmed[v]) {
+      target[v] = none, is_active[v] = 1;
+      continue;
+    }
+    const int32_t order = order_of(gain[v], v);
+    if (digit > 0 && first_digits(order, digit) != limit[group[v]]) continue;
+    add_of_key(sums, first_digits(order, digit + 1) % bins * k + group[v], load[v]);
+  }
+}
+
+// Finds for each group the next digit at which its room ends, or, with `leaving`, at which enough have left.
+KERNEL(limit_of_group, const int64_t* group_load, const int64_t* most, int64_t digit, int64_t leaving,
+       int64_t k, int64_t* sums, int64_t* left, int32_t* limit) {
+  EACH(b) {
+    int64_t room = digit > 0 ? left[b] : leaving ? group_load[b] - most[b] : most[b] - group_load[b];
+    int64_t asked[bins];  // read at once, since each read takes long
+    for (int32_t i = 0; i < bins; ++i) asked[i] = sums[i * k + b];
+    for (int32_t i = 0; i < bins; ++i) sums[i * k + b] = 0;
+    int32_t end = 0;
+    bool within = true;
+    for (int32_t i = 0; i < bins; ++i) {
+      within &= leaving ? asked[i] < room : asked[i] <= room;
+      if (within) room -= asked[i], ++end;
+    }
+    left[b] = room;
+    if (digit > 0 && limit[b] == all_fit) continue;
+    limit[b] = end == bins ? all_fit : (digit > 0 ? limit[b] * bins : 0) + end;
+  }
+}
+
+// Gives up the moves that are not before the limit of their group, or at it with `leaving`.
+KERNEL(give_up, const int32_t* group, const int64_t* gain, const int32_t* limit, int64_t count,
+       int64_t leaving, int32_t* target, uint8_t* is_active) {
+  EACH(v) {
+    if (target[v] == none) continue;
+    const int32_t end = limit[group[v]], mine = first_digits(order_of(gain[v], v), count);
+    if (leaving ? mine > end : mine >= end) target[v] = none, is_active[v] = 1;
+  }
+}
+
+// Adds twice what all moves change, of an arc between two a half at each, and moves the loads.
+KERNEL(change, const int64_t* start, const int32_t* adj, const int64_t* weight, const int64_t* load,
+       const int32_t* block, const uint64_t* label, const int64_t* cost, int64_t k, const int32_t* target,
+       int64_t* block_load, int64_t* state) {
+  int64_t twice = 0, movers = 0;
+  EACH(v) {
     const int32_t from = block[v], to = target[v];
-    int64_t twice = 0;
+    if (to == none) continue;
     for (int64_t e = start[v]; e < start[v + 1]; ++e) {
       const int32_t u = adj[e], b = block[u];
       const bool both = target[u] != none;
       const int64_t after = distance(label, cost, k, to, both ? target[u] : b);
       twice += weight_of(weight, e) * (after - distance(label, cost, k, from, b)) * (both ? 1 : 2);
     }
-    change[i] = twice;
+    ++movers;
+    add_of_key(block_load, from, -load[v]);
+    add_of_key(block_load, to, load[v]);
   }
+  add_of_all(state[total_change], twice);
+  add_of_all(state[moved], movers);
 }
 
-// Moves each mover. It and its neighbours become active, and it rests for a round.
-KERNEL(make_moves, const int64_t* mover, const int64_t* start, const int32_t* adj, int32_t* block,
-       int32_t* target, uint8_t* is_active, uint8_t* rests) {
-  EACH(i) {
-    const int64_t v = mover[i];
+// Makes the moves. A mover and its neighbours become active, and it rests for a round.
+KERNEL(make_moves, const int64_t* start, const int32_t* adj, int32_t* block, int32_t* target,
+       uint8_t* is_active, uint8_t* rests) {
+  EACH(v) {
+    if (target[v] == none) continue;
     block[v] = target[v];
     target[v] = none;
     rests[v] = 1;
@@ -373,19 +484,30 @@ KERNEL(make_moves, const int64_t* mover, const int64_t* start, const int32_t* ad
   }
 }
 
-// Adds the loads of vertices by group.
-KERNEL(sum_loads, const int64_t* vertex, const int32_t* group, const int64_t* load, int64_t* sum) {
-  EACH(i) { add(sum[group[vertex[i]]], load[vertex[i]]); }
+// Judges a round: whether the mapping is the best one, and whether the rounds end. A round is fruitless if it
+// gains less than one part in `little` of the gain before.
+KERNEL(judge, int64_t little, int64_t most_fruitless, int64_t* state) {
+  EACH(i) {
+    const int64_t now = state[total_change], best = state[best_change];
+    state[improved] = state[moved] > 0 && now < best;
+    if (state[ended]) continue;
+    state[fruitless_rounds] = best - now > -best / little ? 0 : state[fruitless_rounds] + 1;
+    if (now < best) state[best_change] = now;
+    state[ended] = state[moved] == 0 || state[fruitless_rounds] >= most_fruitless;
+    state[moved] = 0;
+  }
 }
 
-// Takes the load of each mover from its block and adds it to its target.
-KERNEL(shift_loads, const int64_t* mover, const int32_t* block, const int32_t* target, const int64_t* load,
-       int64_t* sum) {
-  EACH(i) {
-    const int64_t v = mover[i];
-    add(sum[block[v]], -load[v]);
-    add(sum[target[v]], load[v]);
-  }
+// Adds up what blocks hold beyond their bounds.
+KERNEL(sum_overload, const int64_t* block_load, const int64_t* most, int64_t* state) {
+  int64_t sum = 0;
+  EACH(b) { sum += block_load[b] > most[b] ? block_load[b] - most[b] : 0; }
+  add_of_all(state[overload], sum);
+}
+
+// Adds the loads of vertices by group.
+KERNEL(sum_loads, const int32_t* group, const int64_t* load, int64_t* sum) {
+  EACH(v) { add_of_key(sum, group[v], load[v]); }
 }
 
 // Writes the cost of the arcs of each vertex.

@@ -1,9 +1,11 @@
 """A stand-in for CuPy: arrays of NumPy, and kernels whose CUDA text g++ compiles as loops over threads."""
 
+import contextlib
 import ctypes
 import hashlib
 import subprocess
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +23,27 @@ template <class T> T atomicMin(T* to, T value) {
   if (value < held) *to = value;
   return held;
 }
+// Every thread is a warp of its own.
+inline unsigned __activemask() { return 1; }
+template <class T> unsigned __match_any_sync(unsigned, T) { return 1; }
+template <class T> T __shfl_sync(unsigned, T value, int) { return value; }
+template <class T> T __shfl_xor_sync(unsigned, T, int) { return 0; }
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
 inline int __clzll(long long x) { return __builtin_clzll(static_cast<unsigned long long>(x)); }
-extern "C" void set_thread(unsigned block, unsigned thread, unsigned blocks, unsigned threads) {
-  blockIdx.x = block, threadIdx.x = thread, gridDim.x = blocks, blockDim.x = threads;
+extern "C" void set_thread(unsigned thread, unsigned threads) {
+  blockIdx.x = thread, threadIdx.x = 0, gridDim.x = threads, blockDim.x = 1;
 }
 """
+
+
+class OnHost(np.ndarray):
+    """An array to which one of the host is copied."""
+
+    device = contextlib.nullcontext()
+
+    def set(self, array: np.ndarray, stream: object) -> None:
+        assert stream is not None
+        self[...] = array
 
 
 class OnGpu:
@@ -35,6 +53,32 @@ class OnGpu:
         self.array, self.__cuda_array_interface__ = array, array.__array_interface__
 
 
+#: The launches of the stream that is captured.
+recorded: list[Callable[[], None]] | None = None
+
+
+class Stream:
+    """A stream that records launches."""
+
+    def __init__(self, *, non_blocking: bool) -> None:
+        assert non_blocking
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin_capture(self) -> None:
+        global recorded
+        recorded = []
+
+    def end_capture(self) -> object:
+        global recorded
+        steps, recorded = recorded, None
+        return types.SimpleNamespace(launch=lambda: [step() for step in steps])
+
+
 class StandIn(types.ModuleType):
     """The module."""
 
@@ -42,10 +86,16 @@ class StandIn(types.ModuleType):
         super().__init__("cupy")
         self._folder = folder
         runtime = types.SimpleNamespace(getDeviceCount=lambda: gpus)
-        self.cuda = types.SimpleNamespace(runtime=runtime)
+        stream = types.SimpleNamespace(synchronize=lambda: None)
+        self.cuda = types.SimpleNamespace(
+            runtime=runtime, Stream=Stream, get_current_stream=lambda: stream
+        )
 
     def __getattr__(self, name: str) -> object:
         return getattr(np, name)
+
+    def empty(self, shape: object, dtype: object = float) -> np.ndarray:
+        return np.zeros(shape, dtype).view(OnHost)
 
     def asnumpy(self, array: np.ndarray) -> np.ndarray:
         return array
@@ -74,9 +124,12 @@ def _kernel(library: ctypes.CDLL, name: str) -> object:
             else:
                 assert argument.dtype.itemsize == 8  # as a kernel reads it
                 given.append(ctypes.c_uint64(int(argument) % 2**64))
-        for at in range(grid[0]):
-            for thread in range(block[0]):
-                library.set_thread(at, thread, grid[0], block[0])
+
+        def run() -> None:
+            for thread in range(grid[0] * block[0]):
+                library.set_thread(thread, grid[0] * block[0])
                 getattr(library, name)(*given)
+
+        recorded.append(run) if recorded is not None else run()
 
     return launch

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 _WORD, _LAST_TURN, _NEAR, _TOLERANCE = 2**64 - 1, 2, 32, 4
-_LITTLE, _FRUITLESS, _SWEEPS = 200, 3, 3
+_LITTLE, _FRUITLESS, _ENTERING_BITS = 200, 3, 12
 Rows = list[list[tuple[int, int]]]
 
 
@@ -80,13 +80,16 @@ def refine(
     for _ in range(rounds):
         wish = {v: found for v in active - rests if (found := choice(v)) is not None}
         rests -= active
+        active = set()
         rank = {v: place for place, v in enumerate(sorted(wish, key=lambda v: (-wish[v][0], v)))}
         confirmed = []
         for v, (_, to) in wish.items():
             seen = {u: wish[u][1] if u in rank and rank[u] < rank[v] else block[u] for u, _ in rows[v]}
             if sum(w * (table[block[v]][seen[u]] - table[to][seen[u]]) for u, w in rows[v]) >= 0:
                 confirmed.append(v)
-        movers = _fitting(sorted(confirmed, key=rank.__getitem__), wish, block, loads, held, caps)
+        wanted = [wish[v][1] if v in confirmed else -1 for v in range(len(rows))]
+        gains = [wish[v][0] if v in wish else 0 for v in range(len(rows))]
+        movers = admitted(block, wanted, gains, loads, held, caps, _ENTERING_BITS, leaving=False)
         if not movers:
             break
         before = mapping_cost(rows, table, block)
@@ -109,30 +112,33 @@ def mapping_cost(rows: Rows, table: list[list[int]], block: list[int]) -> int:
     return sum(w * table[block[v]][block[u]] for v, row in enumerate(rows) for u, w in row) // 2
 
 
-def _fitting(
-    ordered: list[int], wish: dict[int, tuple[int, int]], block: list[int], loads: list[int],
-    held: list[int], caps: list[int],
+def order_of(gain: int, v: int) -> int:
+    """Return the place of a move: larger gains first, by their sign and highest two bits, then by a hash."""
+    width = abs(gain).bit_length()
+    step = 2 * width - 1 + (width > 1 and abs(gain) >> (width - 2) & 1) if gain else 0
+    return (127 - step if gain >= 0 else 127 + step) << 10 | mixed(v) >> 54
+
+
+def admitted(
+    block: list[int], target: list[int], gain: list[int], loads: list[int], held: list[int],
+    most: list[int], bits: int, *, leaving: bool,
 ) -> list[int]:
-    held, target, movers = list(held), {v: wish[v][1] for v in ordered}, list[int]()
+    """Return the vertices that may move: for which there is room, or that overloaded blocks give away.
 
-    def enter(several: list[int]) -> None:
-        for v in several:
-            held[block[v]] -= loads[v]
-            held[target[v]] += loads[v]
-        movers.extend(several)
-
-    asked = [sum(loads[v] for v in ordered if target[v] == b) for b in range(len(caps))]
-    free = {b for b in range(len(caps)) if asked[b] <= caps[b] - held[b]}
-    enter([v for v in ordered if target[v] in free])
-    left = [v for v in ordered if target[v] not in free]
-    for _ in range(_SWEEPS):
-        sums, fits = [0] * len(caps), []
-        for v in left:
-            sums[target[v]] += loads[v]
-            if sums[target[v]] <= caps[target[v]] - held[target[v]]:
-                fits.append(v)
-        enter(fits)
-        left = [v for v in left if v not in fits]
-        if not fits:
-            break
-    return movers
+    Moves whose orders begin with the same bits go together; what leaves is the least that suffices.
+    """
+    found: list[int] = []
+    for b in range(len(most)):
+        beginnings: dict[int, list[int]] = {}
+        for v, to in enumerate(target):
+            if to >= 0 and (block[v] if leaving else to) == b:
+                beginnings.setdefault(order_of(gain[v], v) >> 18 - bits, []).append(v)
+        room = held[b] - most[b] if leaving else most[b] - held[b]
+        for _, together in sorted(beginnings.items()):
+            room -= sum(loads[v] for v in together)
+            if room < 0 and not leaving:
+                break
+            found += together
+            if room <= 0 and leaving:
+                break
+    return sorted(found)

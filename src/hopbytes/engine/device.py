@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +19,8 @@ from hopbytes.kernels.base import compiled
 DEVICES = ("cpu", "cuda", "auto")
 #: Threads of a block on a GPU.
 BLOCK = 128
+#: Bytes of an array of which several threads send parts.
+LARGE = 2**22
 
 
 @frozen(eq=False)
@@ -27,8 +29,42 @@ class Device:
 
     name: str
     xp: Any  # the module numpy or cupy
+    threads: int  # of the CPU
     #: Called with the name of a kernel, the number of its items, and its arguments; None is a null pointer.
-    run: Callable[..., None]
+    #: Returns what runs the kernel with these arguments.
+    bound: Callable[..., Callable[[], None]]
+    #: Returns what runs such steps one after the other.
+    together: Callable[[Sequence[Callable[[], None]]], Callable[[], None]]
+
+    def run(self, name: str, items: int, *arguments: Any) -> None:
+        """Run a kernel once."""
+        self.bound(name, items, *arguments)()
+
+    def of_host(self, array: Any) -> Any:
+        """Return an array of the host on the device; threads fill the memory that it is sent from."""
+        if self.xp is np or not isinstance(array, np.ndarray) or array.nbytes < LARGE:
+            return self.xp.asarray(array)
+        from concurrent.futures import ThreadPoolExecutor
+
+        there, stream = self.xp.empty(array.shape, array.dtype), self.xp.cuda.get_current_stream()
+        size, held = -(-len(array) // self.threads), []
+
+        def send(begin: int) -> None:
+            part = array[begin : begin + size]
+            locked = import_module("cupyx").empty_pinned(part.shape, array.dtype)
+            locked[:] = part
+            with there.device:  # each thread has a current GPU of its own
+                there[begin : begin + size].set(locked, stream)
+            held.append(locked)  # until it is sent
+
+        try:
+            with ThreadPoolExecutor(self.threads) as threads:
+                list(threads.map(send, range(0, len(array), size)))
+        except RuntimeError:  # the system locks no more memory, or starts no thread
+            return self.xp.asarray(array)
+        finally:
+            stream.synchronize()
+        return there
 
     def to_host(self, array: Any) -> Any:
         """Return the array as one of NumPy."""
@@ -39,13 +75,26 @@ def cpu(threads: int = 1, order: Callable[[int], Int64] | None = None) -> Device
     """Return the CPU, where a kernel is a loop; `order` returns a permutation of so many items."""
     in_turn = np.empty(0, np.int64)
 
-    def run(name: str, items: int, *arguments: Any) -> None:
-        compiled.run_kernel(name, items, arguments, in_turn if order is None else order(items), threads)
+    def bound(name: str, items: int, *arguments: Any) -> Callable[[], None]:
+        def run() -> None:
+            compiled.run_kernel(name, items, arguments, in_turn if order is None else order(items), threads)
 
-    return Device("cpu", np, run)
+        return run
+
+    return Device("cpu", np, threads, bound, one_by_one)
 
 
-def cuda() -> Device:
+def one_by_one(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    """Return what calls the steps in turn."""
+
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+def cuda(threads: int = 1) -> Device:
     """Return the current GPU of CuPy.
 
     Raises
@@ -62,29 +111,44 @@ def cuda() -> Device:
         raise MissingPackageError(what) from None
     try:
         found = int(cupy.cuda.runtime.getDeviceCount()) > 0
-        run = _launcher(cupy) if found else None
+        bound = _launcher(cupy) if found else None
     except Exception as error:  # CuPy has types of its own for a missing driver and for missing libraries
         what = f"device cuda: {_line(error)}, expected a GPU, its driver and NVRTC"
         raise UnsupportedError(what) from None
-    if run is None:
+    if bound is None:
         raise UnsupportedError("device cuda: no GPU was found, expected one")
-    return Device("cuda", cupy, run)
+
+    def together(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Record the launches, so that the host launches all of them at once."""
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            stream.begin_capture()
+            one_by_one(steps)()
+            graph = stream.end_capture()
+        return partial(_launched, graph, steps)  # the steps hold the arrays
+
+    return Device("cuda", cupy, threads, bound, together)
+
+
+def _launched(graph: Any, steps: Sequence[Callable[[], None]]) -> None:
+    graph.launch()
 
 
 @cache
-def _launcher(cupy: Any) -> Callable[..., None]:
+def _launcher(cupy: Any) -> Callable[..., Callable[[], None]]:
     """Return what launches the kernels, after their compilation."""
     # Without contracted products the compiler computes what a processor does; there are only integers.
     module = cupy.RawModule(code=compiled.device_source(), options=("-std=c++17", "-fmad=false"))
     module.compile()
 
-    def run(name: str, items: int, *arguments: Any) -> None:
-        if items == 0:
-            return
+    def bound(name: str, items: int, *arguments: Any) -> Callable[[], None]:
         given = [np.uint64(0) if a is None else np.int64(a) if isinstance(a, int) else a for a in arguments]
-        module.get_function(name)((-(-items // BLOCK),), (BLOCK,), (np.int64(items), *given))
+        if items == 0:
+            return lambda: None
+        return partial(
+            module.get_function(name), (-(-items // BLOCK),), (BLOCK,), (np.int64(items), *given)
+        )
 
-    return run
+    return bound
 
 
 def chosen(name: str, threads: int = 1) -> tuple[Device, str]:
@@ -98,7 +162,7 @@ def chosen(name: str, threads: int = 1) -> tuple[Device, str]:
     if name == "cpu":
         return cpu(threads), ""
     try:
-        return cuda(), ""
+        return cuda(threads), ""
     except UnsupportedError as error:
         if name == "cuda":
             raise

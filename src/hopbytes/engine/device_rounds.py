@@ -5,7 +5,8 @@ The answer has the same bytes on a CPU with any number of threads and on every G
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,10 +24,15 @@ LARGEST_SHRINK, LEAST_SHRINK = 3, 20 / 19
 LITTLE, MOST_FRUITLESS = 200, 3
 #: Clusters are lighter than three times the load of all vertices over so many.
 SMALLEST = 2000
-#: Overload in thousandths that the rounds of moves of a stage may leave behind, before PEs are drained.
-OVERLOADS = (50, 10, 0)
-#: Times that full PEs are looked at again in one round, and that overloaded PEs are drained.
-SWEEPS, DRAINS = 3, 8
+#: Overload in thousandths that the rounds of moves of a stage may leave behind, before PEs are drained. More
+#: stages gain nothing in V-cycles.
+OVERLOADS, CYCLE_OVERLOADS = (30, 0), (0,)
+#: Times that overloaded PEs are drained; after so many rounds the host looks whether they have ended.
+DRAINS, LOOKED_AT = 8, 4
+#: Digits of the order of gains by which PEs are entered and left, and the values of a digit.
+ENTERING_DIGITS, LEAVING_DIGITS, BINS = 2, 3, 64
+#: Places of what the rounds have found (``State`` in core/device/kernels.hpp).
+TOTAL_CHANGE, BEST_CHANGE, _, ENDED, IMPROVED, MOVED, OVERLOAD, STATES = range(8)
 #: Bits of the sums of weights and loads in ratings.
 RATED_BITS = 31
 #: A step of the numbers that the draws of rounds are derived from.
@@ -39,7 +45,8 @@ class Rounds:
 
     coarsest: int  # vertices of the graph that is mapped at once
     clustering: int = 4  # rounds of clustering on every graph
-    moves: int = 12  # rounds of moves on every graph
+    moves: int = 20  # rounds of moves on every graph
+    cycle_to: int = 0  # vertices of the coarsest graph of V-cycles, which `coarse` improves
     cycles: int = 1  # V-cycles after the first mapping
 
 
@@ -84,12 +91,12 @@ class DeviceDistances:
 
 def map_in_rounds(
     device: Device, graph: DeviceGraph, distances: DeviceDistances, max_loads: AnyArray, rounds: Rounds,
-    seed: int, coarse: Callable[[DeviceGraph], Int32], stop: Callable[[], bool],
+    seed: int, coarse: Callable[[DeviceGraph, AnyArray | None], Int32], stop: Callable[[], bool],
     initial: AnyArray | None = None,
 ) -> AnyArray:
     """Return int32[n], the PE of every vertex; PEs may be overloaded where vertices are heavy.
 
-    `coarse` maps the coarsest graph, unless there is a mapping already; `stop` ends the search between two
+    `coarse` maps the coarsest graph, or improves the mapping that it gets; `stop` ends the search between two
     V-cycles. O(cycles x rounds x (n + m)).
     """
     block, best = initial, None
@@ -112,23 +119,30 @@ def _rank(
 ) -> tuple[int, int]:
     """Return the load beyond the bounds, and the cost."""
     xp = device.xp
-    loads = xp.zeros(distances.k, xp.int64)
-    device.run("sum_loads", graph.n, xp.arange(graph.n), block, graph.load, loads)
+    loads = _sum_loads(device, graph, block, xp.empty(distances.k, xp.int64))
     return int(xp.maximum(loads - max_loads, 0).sum()), cost_of(device, graph, distances, block)
+
+
+def _sum_loads(device: Device, graph: DeviceGraph, block: AnyArray, loads: AnyArray) -> AnyArray:
+    """Write the load of every block, and return the loads."""
+    loads.fill(0)
+    device.run("sum_loads", graph.n, block, graph.load, loads)
+    return loads
 
 
 def _cycle(
     device: Device, graph: DeviceGraph, distances: DeviceDistances, max_loads: AnyArray, rounds: Rounds,
-    seed: int, coarse: Callable[[DeviceGraph], Int32], initial: AnyArray | None,
+    seed: int, coarse: Callable[[DeviceGraph, AnyArray | None], Int32], initial: AnyArray | None,
 ) -> AnyArray:
     """Coarsen, map or keep `initial`, of which only vertices of one PE are clustered, and refine."""
     xp = device.xp
     maps: list[AnyArray] = []
     graphs, community, fine = [graph], initial, graph
     total = int(graph.load.sum())
-    while fine.n > rounds.coarsest:
+    coarsest = rounds.coarsest if initial is None else max(rounds.coarsest, rounds.cycle_to)
+    while fine.n > coarsest:
         most = max(1, min(3 * total // SMALLEST, int(max_loads.min()) // 4), -(-2 * total // fine.n))
-        fewest, number = max(rounds.coarsest, fine.n // LARGEST_SHRINK), seed + len(maps)
+        fewest, number = max(coarsest, fine.n // LARGEST_SHRINK), seed + len(maps)
         clusters, count = cluster(device, fine, most, fewest, number, rounds.clustering, community)
         if count * LEAST_SHRINK > fine.n:
             break
@@ -139,12 +153,12 @@ def _cycle(
             community = owners
         graphs.append(fine)
         maps.append(clusters)
-    block = xp.asarray(coarse(fine)) if community is None else community.copy()
-    loads = xp.zeros(distances.k, xp.int64)
-    device.run("sum_loads", fine.n, xp.arange(fine.n), block, fine.load, loads)
+    block = xp.array(coarse(fine, community), xp.int32)
+    loads = _sum_loads(device, fine, block, xp.empty(distances.k, xp.int64))
     while True:
-        moves = Moves(device, graphs.pop(), distances, max_loads, block, loads)
-        moves.run(rounds.moves, last=not maps)
+        fine = graphs.pop()
+        moves = Moves(device, fine, distances, max_loads, block, loads)
+        moves.run(rounds.moves, OVERLOADS if initial is None else CYCLE_OVERLOADS, last=not maps)
         if not maps:
             return block
         block = block[maps.pop()]
@@ -231,92 +245,140 @@ class Moves:
     """Rounds of moves on one graph, by the state before each round (after Jet: Gilbert et al., 2024).
 
     As ``core/partition/refinement/synchronous_moves.hpp`` does, with ties by the smaller block, and with the
-    room of a PE for a prefix of those that want to enter it, in the order of gains.
+    room of a PE for those that want to enter it in the order of their gains. A round is a fixed sequence of
+    kernels, and what it finds stays on the device.
     """
 
     def __init__(
         self, device: Device, graph: DeviceGraph, distances: DeviceDistances, max_loads: AnyArray,
         block: AnyArray, load: AnyArray,
     ) -> None:
-        xp = device.xp
+        xp, n, k = device.xp, graph.n, distances.k
         self._device, self._graph, self._distances = device, graph, distances
-        self._most, self._block, self._load = max_loads, block, load
-        self._target, self._gain = xp.full(graph.n, -1, xp.int32), xp.empty(graph.n, xp.int64)
-        self._active, self._rests = xp.ones(graph.n, xp.uint8), xp.zeros(graph.n, xp.uint8)
+        self._most, self._block, self._load = max_loads.copy(), block, load
+        self._target, self._gain = xp.full(n, -1, xp.int32), xp.empty(n, xp.int64)
+        self._active, self._rests = xp.ones(n, xp.uint8), xp.zeros(n, xp.uint8)
+        self._confirmed = xp.empty(n, xp.uint8)
+        self._sums, self._left = xp.zeros(k * BINS, xp.int64), xp.empty(k, xp.int64)
+        self._limit, self._other = xp.zeros(k, xp.int32), xp.full(k, -1, xp.int32)
+        self._kept, self._state = xp.empty_like(block), xp.zeros(STATES, xp.int64)
 
-    def run(self, rounds: int, *, last: bool) -> None:
+    def run(self, rounds: int, overloads: Sequence[int], *, last: bool) -> None:
         """Make rounds with bounds that are exceeded and kept in turn, and keep the best mapping.
 
         Vertices pass full PEs only if these may overflow. On the `last` graph every PE can keep its bound.
         """
-        most, cost, best = self._most, self.drain(anywhere=last), None
-        for overload in OVERLOADS:
-            self._most = most + most * overload // 1000
+        most, best = self._most.copy(), None
+        cost, _ = self.drain(anywhere=last)
+        for overload in overloads:
+            self._most[:] = most + most * overload // 1000
             cost += self.refine(rounds)
-            self._most = most
-            if overload > 0:
-                cost += self.drain(anywhere=last)
-            over = int(self._device.xp.maximum(self._load - most, 0).sum())
+            self._most[:] = most
+            change, over = self.drain(anywhere=last)
+            cost += change
             if best is None or (over, cost) < best:
                 best, kept = (over, cost), (self._block.copy(), self._load.copy())
-            self._rests.fill(0)
-            self._active.fill(1)
         self._block[:], self._load[:] = kept
 
     def refine(self, rounds: int) -> int:
         """Lower the cost, and return its change; the mapping of the best round is kept."""
-        cost = best = fruitless = 0
-        undo: list[tuple[AnyArray, AnyArray]] = []
-        for _ in range(rounds):
-            room = self._most - self._load if fruitless else self._most
-            movers = self._fitting(self._confirmed(self._candidates(room)))
-            if len(movers) == 0:
+        self._active.fill(1)
+        self._rests.fill(0)
+        self._state.fill(0)
+        self._kept[:] = self._block
+        for number in range(1, rounds + 1):
+            self._round()
+            if number % LOOKED_AT == 0 and self._found()[ENDED]:
                 break
-            cost += self._change(movers)
-            undo.append((movers, self._block[movers]))
-            self._move(movers)
-            fruitless = 0 if best - cost > -best // LITTLE else fruitless + 1
-            if cost < best:
-                best, undo = cost, []
-            if fruitless >= MOST_FRUITLESS:
-                break
-        for movers, before in reversed(undo):
-            self._target[movers] = before
-            self._shift(movers, self._load)
-            self._target[movers] = -1
-            self._block[movers] = before
-        return best
+        found = self._found()
+        if not found[IMPROVED]:
+            self._block[:] = self._kept
+            _sum_loads(self._device, self._graph, self._block, self._load)
+        return found[BEST_CHANGE] // 2
 
-    def drain(self, *, anywhere: bool) -> int:
-        """Move vertices from overloaded PEs to adjacent ones with room, and return what it costs.
+    def drain(self, *, anywhere: bool) -> tuple[int, int]:
+        """Move vertices from overloaded PEs to adjacent ones with room; return the cost and what is left.
 
         With `anywhere` the nearest PE with room is tried as well, and no PE stays overloaded by more than the
         loads of its vertices require.
         """
-        xp, k, cost = self._device.xp, self._distances.k, 0
-        for number in range(DRAINS + k if anywhere else DRAINS):
-            over = self._load - self._most
-            if not bool((over > 0).any()):
+        self._state.fill(0)
+        self._device.run("sum_overload", self._distances.k, self._load, self._most, self._state)
+        found = self._found()
+        for number in range(DRAINS + self._distances.k if anywhere else DRAINS):
+            if not found[OVERLOAD]:
                 break
-            far = anywhere and number >= DRAINS
-            other = xp.asarray(self._nearest_with_room()) if far else xp.full(k, -1, xp.int32)
-            self._active = (over > 0)[self._block].astype(xp.uint8)
-            self._rests.fill(0)
-            candidates = self._candidates(self._most - self._load, other)
-            if len(candidates) == 0:
-                if far:
-                    break
-                continue
-            order = self._sorted(candidates, self._block)
-            order = self._sorted(self._prefix(order, self._block, over, beyond=True), self._target)
-            entering = self._prefix(order, self._target, -over, beyond=False)
-            targets = self._target[entering]
-            self._target.fill(-1)
-            self._target[entering] = targets
-            cost += self._change(entering)
-            self._move(entering)
-        self._active.fill(1)
-        return cost
+            far, before = anywhere and number >= DRAINS, found[MOVED]
+            if far:
+                self._other[:] = self._device.xp.asarray(self._nearest_with_room())
+            self._drain()
+            found = self._found()
+            if far and found[MOVED] == before:
+                break
+        self._other.fill(-1)
+        return found[TOTAL_CHANGE] // 2, found[OVERLOAD]
+
+    def _found(self) -> list[int]:
+        return list(self._device.to_host(self._state).tolist())
+
+    @cached_property
+    def _round(self) -> Callable[[], None]:
+        graph, where = self._graph, self._distances.arguments
+        choose = self._step(
+            "choose", *graph.rows, graph.load, self._block, self._load, self._most, *where, self._state,
+            self._active, self._rests, self._kept, self._target, self._gain,
+        )
+        confirm = self._step(
+            "confirm", *graph.rows, self._block, *where, self._target, self._gain, self._confirmed
+        )
+        enter = self._admission(self._target, self._confirmed, ENTERING_DIGITS)
+        judge = self._device.bound("judge", 1, LITTLE, MOST_FRUITLESS, self._state)
+        return self._device.together([choose, confirm, *enter, *self._moving(), judge])
+
+    @cached_property
+    def _drain(self) -> Callable[[], None]:
+        graph, where = self._graph, self._distances.arguments
+        choose = self._step(
+            "choose_to_leave", *graph.rows, graph.load, self._block, self._load, self._most, *where,
+            self._other, self._target, self._gain, self._state,
+        )
+        leave = self._admission(self._block, None, LEAVING_DIGITS, leaving=1)
+        enter = self._admission(self._target, None, LEAVING_DIGITS)
+        sums = self._device.bound("sum_overload", self._distances.k, self._load, self._most, self._state)
+        return self._device.together([choose, *leave, *enter, *self._moving(), sums])
+
+    def _step(self, kernel: str, *arguments: Any) -> Callable[[], None]:
+        return self._device.bound(kernel, self._graph.n, *arguments)
+
+    def _admission(
+        self, group: AnyArray, confirmed: AnyArray | None, digits: int, leaving: int = 0
+    ) -> list[Callable[[], None]]:
+        """Give up all moves but those for which a group has room, or that it needs to be rid of its load."""
+        steps: list[Callable[[], None]] = []
+        for digit in range(digits):
+            ask = self._step(
+                "ask", group, self._graph.load, self._gain, None if digit else confirmed, self._limit, digit,
+                self._distances.k, self._target, self._active, self._sums,
+            )
+            limit = self._device.bound(
+                "limit_of_group", self._distances.k, self._load, self._most, digit, leaving,
+                self._distances.k, self._sums, self._left, self._limit,
+            )
+            steps += [ask, limit]
+        last = self._step(
+            "give_up", group, self._gain, self._limit, digits, leaving, self._target, self._active
+        )
+        return [*steps, last]
+
+    def _moving(self) -> list[Callable[[], None]]:
+        graph, where = self._graph, self._distances.arguments
+        change = self._step(
+            "change", *graph.rows, graph.load, self._block, *where, self._target, self._load, self._state
+        )
+        move = self._step(
+            "make_moves", graph.start, graph.adj, self._block, self._target, self._active, self._rests
+        )
+        return [change, move]
 
     def _nearest_with_room(self) -> Int32:
         """Return for each overloaded PE the nearest one with room; -1 for all other PEs."""
@@ -331,93 +393,6 @@ class Moves:
                 away = costs[[int(each).bit_length() for each in labels[free] ^ labels[pe]]]
             near[pe] = free[np.argmin(away)]
         return near
-
-    def _candidates(self, room: AnyArray, other: AnyArray | None = None) -> AnyArray:
-        """Return the active vertices that want to move, ascending."""
-        active = self._device.xp.flatnonzero(self._active)
-        self._active.fill(0)
-        self._device.run(
-            "choose", len(active), active, *self._graph.rows, self._graph.load, self._block, self._load, room,
-            *self._distances.arguments, other, self._rests, self._target, self._gain,
-        )
-        return active[self._target[active] >= 0]
-
-    def _confirmed(self, candidates: AnyArray) -> AnyArray:
-        xp = self._device.xp
-        confirmed = xp.empty(len(candidates), xp.uint8)
-        self._device.run(
-            "confirm", len(candidates), candidates, *self._graph.rows, self._block,
-            *self._distances.arguments, self._target, self._gain, confirmed,
-        )
-        self._refuse(candidates[confirmed == 0])
-        return candidates[confirmed != 0]
-
-    def _refuse(self, vertices: AnyArray) -> None:
-        self._target[vertices] = -1
-        self._active[vertices] = 1
-
-    def _fitting(self, confirmed: AnyArray) -> AnyArray:
-        """Return those for which there is room: all that want to enter a PE, or the ones that gain most."""
-        xp = self._device.xp
-        asked, load, movers = xp.zeros_like(self._load), self._load.copy(), []
-
-        def enter(vertices: AnyArray) -> None:
-            self._shift(vertices, load)
-            movers.append(vertices)
-
-        self._device.run("sum_loads", len(confirmed), confirmed, self._target, self._graph.load, asked)
-        sure = (asked <= self._most - load)[self._target[confirmed]]
-        enter(confirmed[sure])
-        left = self._sorted(confirmed[~sure], self._target)
-        for _ in range(SWEEPS if len(left) else 0):
-            fits = self._prefix_fits(left, self._target, self._most - load, beyond=False)
-            enter(left[fits])
-            left = left[~fits]
-            if len(left) == 0 or not bool(fits.any()):
-                break
-        self._refuse(left)
-        return xp.concatenate(movers)
-
-    def _sorted(self, vertices: AnyArray, group: AnyArray) -> AnyArray:
-        """Return vertices in the order of their groups, gains and numbers."""
-        xp = self._device.xp
-        if len(vertices) == 0:
-            return vertices
-        keys = xp.stack([vertices, -self._gain[vertices], group[vertices].astype(xp.int64)])
-        return vertices[xp.lexsort(keys)]
-
-    def _prefix(self, vertices: AnyArray, group: AnyArray, room: AnyArray, *, beyond: bool) -> AnyArray:
-        return vertices[self._prefix_fits(vertices, group, room, beyond=beyond)]
-
-    def _prefix_fits(self, vertices: AnyArray, group: AnyArray, room: AnyArray, *, beyond: bool) -> AnyArray:
-        """Whether sorted vertices are among the first of their group that its room holds, or need more."""
-        xp = self._device.xp
-        own, load = group[vertices], self._graph.load[vertices]
-        sums = _starts(xp, load)
-        before = sums[:-1] - sums[xp.searchsorted(own, own)]
-        return before < room[own] if beyond else before + load <= room[own]
-
-    def _change(self, movers: AnyArray) -> int:
-        """Return what the moves change."""
-        change = self._device.xp.empty(len(movers), self._device.xp.int64)
-        self._device.run(
-            "twice_the_change", len(movers), movers, *self._graph.rows, self._block,
-            *self._distances.arguments, self._target, change,
-        )
-        return int(change.sum()) // 2
-
-    def _move(self, movers: AnyArray) -> None:
-        self._shift(movers, self._load)
-        self._device.run(
-            "make_moves", len(movers), movers, self._graph.start, self._graph.adj, self._block, self._target,
-            self._active, self._rests,
-        )
-
-    def _shift(self, movers: AnyArray, sums: AnyArray) -> None:
-        """Take the loads of movers from their PEs, and add them to their targets."""
-        self._device.run(
-            "shift_loads", len(movers), movers, self._block, self._target, self._graph.load, sums
-        )
 
 
 def cost_of(device: Device, graph: DeviceGraph, distances: DeviceDistances, block: AnyArray) -> int:

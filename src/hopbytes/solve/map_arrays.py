@@ -54,7 +54,7 @@ def map_arrays(
 
     For programs that partition or repartition a graph which they have as arrays of NumPy, CuPy or PyTorch, or
     of any library with DLPack or ``__cuda_array_interface__``. Only graphs of about 100 vertices per PE, but
-    at least 2^16, are copied to the host, where the coarsest graph is mapped.
+    at least 2^17, are copied to the host, where the coarsest graph is mapped.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def map_arrays(
             distances = DeviceDistances(None, at.xp.asarray(where.distance.table.reshape(-1)), where.k)
         cost = cost_of(at, DeviceGraph(start, adj, weight, load), distances, pe)
         held = at.xp.zeros(where.k, np.int64)
-        at.run("sum_loads", n, at.xp.arange(n), pe, load, held)
+        at.run("sum_loads", n, pe, load, held)
         over = int((held - at.xp.asarray(bounds.load)).max())
     if over > 0:
         effort.notices.append(f"a PE holds {over:,} more than its bound, since loads of tasks are large")
@@ -204,7 +204,7 @@ def _taken(
     if here and not isinstance(given, xp.ndarray):
         array = xp.from_dlpack(given)
     else:
-        array = xp.asarray(given)
+        array = device.of_host(given)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise WrongTypeError(f"{name} {array.dtype}{list(array.shape)}, expected a row of integers")
     if length is not None and len(array) != length:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen, own
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
@@ -14,9 +15,11 @@ from hopbytes.algorithms.mappers.multisection import FAST
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.engine.device import Device, chosen, enough_memory
 from hopbytes.engine.device_rounds import AnyArray, DeviceDistances, DeviceGraph, Rounds, map_in_rounds
-from hopbytes.engine.problem import prepare
+from hopbytes.engine.partition import RefinementSettings, refine_placement
+from hopbytes.engine.problem import SearchProblem, SearchSettings, prepare
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.records import Distances
+from hopbytes.kernels.base import compiled
+from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import NetworkDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -26,6 +29,8 @@ MOST_IN_TABLE = 2**13
 #: Neighbours of a hub, also over the mean of all tasks. The CPU maps graphs with hubs: one thread of a GPU
 #: would look at all of them, and what keeps the cost of such graphs low is not among the rounds.
 HUB, HUB_OVER_MEAN = 512, 30
+#: What the CPU does with the coarsest graph of a V-cycle.
+MINIMUM_CUTS = RefinementSettings(search=SearchSettings(1, 15, 50, flow_rounds=2, flow_width=3))
 
 
 @mappers.register("device_rounds")
@@ -46,9 +51,11 @@ class DeviceRounds(Mapper):
     #: graphs that are not larger than the coarsest one in any case
     device: str = "cpu"
     per_pe: int = 100  #: vertices of the coarsest graph for each PE
-    fewest: int = 2**16  #: approximate least number of vertices of the coarsest graph
+    fewest: int = 2**17  #: approximate least number of vertices of the coarsest graph
+    cycle_to: int = 2**17  #: vertices of the coarsest graph of V-cycles, where the CPU makes minimum cuts
+    starts: int = 2  #: mappings of the coarsest graph, of which the best is kept
     clustering_rounds: int = 4  #: rounds of clustering on every graph
-    move_rounds: int = 12  #: rounds of moves on every graph
+    move_rounds: int = 20  #: rounds of moves on every graph
     cycles: int = 1  #: V-cycles that follow the first mapping
     search: bool = False  #: the coarsest graph is mapped by ``multisection`` as in the preset ``fast``
 
@@ -74,16 +81,38 @@ class DeviceRounds(Mapper):
     def _on(
         self, device: Device, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Int32:
-        xp, problem = device.xp, search_problem(graph, where, bounds)
+        put, problem = device.of_host, search_problem(graph, where, bounds)
         indptr, targets, weights = problem.csr
         seen, distances = prepared_distances(device, where, weights, len(targets), effort.threads)
         loads = np.ones(graph.n, np.int64) if problem.loads is None else problem.loads
         given = DeviceGraph(
-            xp.asarray(indptr), xp.asarray(targets), None if seen is None else xp.asarray(seen),
-            xp.asarray(loads),
+            put(indptr), put(targets), None if seen is None else put(seen), put(loads)
         )
         pe = self.rounds(device, given, where, distances, bounds, effort)
         return np.ascontiguousarray(device.to_host(pe), np.int32)
+
+    def _best_start(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return the best of several mappings by the CPU, which share the threads."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        share, cancel = max(1, effort.threads // self.starts), effort.run_control().flag()
+        efforts = [
+            replace(effort, seed=effort.seed + number, threads=share, work={}, cancel=cancel)
+            for number in range(self.starts)
+        ]
+        with ThreadPoolExecutor(min(self.starts, effort.threads)) as threads:
+            try:
+                started = [
+                    threads.submit(copy_context().run, self._by_cpu, graph, where, bounds, each)
+                    for each in efforts
+                ]
+                found = [each.result() for each in started]
+            except BaseException:
+                compiled.request_stop(cancel)
+                raise
+        for each in efforts:
+            effort.count(**each.work)
+        return min(found, key=lambda pe: bounds.rank(graph, where, pe, effort.threads))
 
     def rounds(
         self, device: Device, graph: DeviceGraph, where: Allocation, distances: DeviceDistances,
@@ -91,16 +120,25 @@ class DeviceRounds(Mapper):
     ) -> AnyArray:
         """Return the PE of every vertex of a graph on a device, there."""
 
-        def coarse(found: DeviceGraph) -> Int32:
-            """Map the coarsest graph."""
-            return self._by_cpu(_on_host(device, found), where, replace(bounds, linear_cost=None), effort)
+        def coarse(found: DeviceGraph, current: AnyArray | None = None) -> Int32:
+            """Map the coarsest graph, or improve its mapping."""
+            csr, loads = _on_host(device, found)
+            if current is None:
+                there = CommGraph(*csr, loads=loads, undirected=True)
+                return self._best_start(there, where, replace(bounds, linear_cost=None), effort)
+            problem, pe = SearchProblem(csr, loads, kernel_distances(where)), device.to_host(current)
+            return refine_placement(
+                problem, pe, bounds.load, MINIMUM_CUTS, control=effort.run_control()
+            )[0]
 
         largest, mean = int(device.xp.diff(graph.start).max()), len(graph.adj) / graph.n
         if largest > max(HUB, HUB_OVER_MEAN * mean):
             effort.notices.append(f"mapped by the CPU: a task has {largest:,} neighbours, and others few")
             return device.xp.asarray(coarse(graph))
         most = device.xp.asarray(bounds.load)
-        effort_of = Rounds(self._coarsest(where), self.clustering_rounds, self.move_rounds, self.cycles)
+        effort_of = Rounds(
+            self._coarsest(where), self.clustering_rounds, self.move_rounds, self.cycle_to, self.cycles
+        )
         return map_in_rounds(
             device, graph, distances, most, effort_of, effort.seed % 2**31, coarse,
             lambda: effort.out_of_time, initial,
@@ -124,11 +162,11 @@ def prepared_distances(
     return seen, DeviceDistances(put(labels), put(bit_costs), where.k)
 
 
-def _on_host(device: Device, graph: DeviceGraph) -> CommGraph:
-    """Return the graph with sorted rows."""
-    start, adj, load = (device.to_host(array) for array in (graph.start, graph.adj, graph.load))
-    rows = np.repeat(np.arange(graph.n), np.diff(start))
-    order = np.lexsort((adj, rows))
-    weight = None if graph.weight is None else own(device.to_host(graph.weight)[order])
-    loads = own(np.array(load))
-    return CommGraph(own(np.array(start)), own(adj[order]), weight, loads=loads, undirected=True)
+def _on_host(device: Device, graph: DeviceGraph) -> tuple[Csr, Int64]:
+    """Return the graph with sorted rows, and its loads."""
+    xp = device.xp
+    rows = xp.searchsorted(graph.start, xp.arange(len(graph.adj)), side="right") - 1
+    order = xp.argsort(rows * graph.n + graph.adj)
+    weight = None if graph.weight is None else own(device.to_host(graph.weight[order]))
+    start, load = (own(device.to_host(each).copy()) for each in (graph.start, graph.load))
+    return Csr(start, own(device.to_host(graph.adj[order])), weight), load

@@ -106,6 +106,11 @@ def median(rows: list[Row], name: str, of: str) -> float:
     return statistics.median(row[of] for row in rows if row["command"] == name)
 
 
+def on_gpu(rows: list[Row], of: str, vertices: int) -> float:
+    """Largest mean over seeds of seconds or J over that of the CPU, of graphs with so many vertices."""
+    return max(float(statistics.geometric_mean(row[of])) for row in rows if row["n"] == vertices)
+
+
 def behind(rows: list[Row], contender: str, objective: str) -> float:
     """On how many networks a preset is behind a simpler tool or a preset of less effort."""
     found = network_cases.of_objective(rows, objective)
@@ -117,7 +122,7 @@ NUMBERS: dict[str, Callable[..., float]] = {
     "gap": gap_to_best, "broken": broken, "time_growth": time_growth, "recordings": recordings,
     "over_kahip": over_kahip,
     "slowest": slowest, "mean_gap": mean_gap, "largest_gap": largest_gap, "median": median, "behind": behind,
-    "least_speed_up": least_speed_up,
+    "least_speed_up": least_speed_up, "on_gpu": on_gpu,
 }  # fmt: skip
 
 

@@ -111,8 +111,8 @@ def turbo_threads(rows: list[Row]) -> Iterator[Piece]:
 def mapped_on_gpu(rows: list[Row]) -> Iterator[Piece]:
     """Mappings on a GPU beside `turbo` on the CPU of the same machine."""
     lines = [
-        "| graph | vertices, arcs | `turbo`, CPU | with transfer | on the GPU | J over `turbo` | bytes an arc "
-        "| kernels |", "|---" * 8 + "|",
+        "| graph | vertices, arcs | `turbo`, CPU | with transfer | on the GPU | J over `turbo` | bytes an "
+        "arc | kernels |", "|---" * 8 + "|",
     ]  # fmt: skip
     for row in rows:
         walls = (f"{sum(row[key]) / len(row[key]):.3f} s" for key in ("turbo", "with transfer", "on device"))

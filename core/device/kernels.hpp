@@ -312,8 +312,8 @@ struct Move {
 };
 
 // Finds the adjacent block to which a move gains most, or `far`; equal gains are ordered by the load of the
-// block, then by its number. A block has room if load[v] fits in most - block_load, or in most with `passing`.
-// A loss of a part of the cost of the arcs inside the block is accepted, any with `leaving`.
+// block, then by its number. A block has room if load[v] fits in most - block_load, with `passing` in most. A
+// loss of a part of the cost of the arcs inside the block is accepted, any with `leaving`.
 FUNCTION Move best_move(int64_t v, const int64_t* start, const int32_t* adj, const int64_t* weight,
                         const int64_t* load, const int32_t* block, const int64_t* block_load,
                         const int64_t* most, const uint64_t* label, const int64_t* cost, int64_t k,
@@ -321,8 +321,7 @@ FUNCTION Move best_move(int64_t v, const int64_t* start, const int32_t* adj, con
   const int32_t own = block[v];
   Sums near;
   bool complete = true;
-  for (int64_t e = start[v]; e < start[v + 1]; ++e)
-    complete &= near.add(block[adj[e]], weight_of(weight, e));
+  for (int64_t e = start[v]; e < start[v + 1]; ++e) complete &= near.add(block[adj[e]], weight_of(weight, e));
   // The cost of the arcs on a block. Where more blocks are adjacent than are compared, all arcs are read.
   auto cost_on = [&](int32_t b) {
     int64_t total = 0;
@@ -340,8 +339,8 @@ FUNCTION Move best_move(int64_t v, const int64_t* start, const int32_t* adj, con
     if (b == own || b == none || most[b] - (passing ? 0 : block_load[b]) < load[v]) continue;
     const int64_t price = cost_on(b);
     const bool less = best == none || price < least ||
-                      (price == least && (block_load[b] < block_load[best] ||
-                                          (block_load[b] == block_load[best] && b < best)));
+                      (price == least &&
+                       (block_load[b] < block_load[best] || (block_load[b] == block_load[best] && b < best)));
     if (less) least = price, best = b;
   }
   if (best == none) return {none, 0};

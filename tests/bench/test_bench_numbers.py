@@ -61,6 +61,7 @@ THREADED = [
     for tool, walls in {"fast": (6.0, 2.0), "eco": (10.0, 4.0), "strong": (9.0, 9.0)}.items()
     for threads, seconds in zip((1, 4), walls, strict=True)
 ]
+ON_GPU = [{"n": 4, "J": [2, 8]}, {"n": 4, "J": [3]}, {"n": 5, "J": [9]}]
 BY_HAND = [
     (BESIDE, {"what": "ratio", "contender": "hopbytes:fast", "measure": "comm_cost"}, 1.0),
     (BESIDE, {"what": "ratio", "contender": "hopbytes:fast", "measure": "wall_seconds"}, 0.5),
@@ -80,6 +81,7 @@ BY_HAND = [
     (UNIT, {"what": "broken"}, 1.0),
     (NETWORKED, {"what": "behind", "contender": "eco", "objective": "hop_bytes"}, 1.0),
     (THREADED, {"what": "least_speed_up", "presets": ["fast", "eco"], "threads": 4}, 2.5),
+    (ON_GPU, {"what": "on_gpu", "of": "J", "vertices": 4}, 4.0),
 ]
 
 

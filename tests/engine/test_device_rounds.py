@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.engine_cases import random_csr
 from helpers.stand_in_cupy import StandIn
+from hopbytes.algorithms.mappers.device_rounds import DeviceRounds
 from hopbytes.engine import device as devices
 from hopbytes.engine.device import chosen, cpu, cuda, enough_memory
 from hopbytes.engine.device_rounds import (
@@ -170,9 +171,65 @@ def test_overloaded_pes_are_drained(n, seed, k):
     distances, _ = distances_of(shuffled(), k, seed)
     block, held = np.zeros(n, np.int32), np.array([n] + [0] * (k - 1))
     moves = Moves(shuffled(seed), graph, distances, np.full(k, -(-n // k)), block, held)
-    moves.drain(anywhere=True)
+    before = cost_of(cpu(), graph, distances, block)
+    change, over = moves.drain(anywhere=True)
+    assert (cost_of(cpu(), graph, distances, block) - before, over) == (2 * change, 0)
     assert np.array_equal(held, np.bincount(block, load, k))
     assert held.max() <= -(-n // k)
+
+
+@given(n=st.integers(30, 120), seed=st.integers(0, 99), k=st.integers(2, 9))
+def test_the_best_stage_is_kept(n, seed, k):
+    graph, _, load = level(cpu(), n, seed, loads=False)
+    distances, _ = distances_of(cpu(), k, seed)
+    first = np.random.default_rng(seed).integers(0, k, n).astype(np.int32)
+    most = np.full(k, -(-n // k))
+
+    def started():
+        block = first.copy()
+        held = np.bincount(block, load, k).astype(np.int64)
+        return block, Moves(cpu(), graph, distances, most, block, held)
+
+    block, moves = started()
+    stages, found = (300, 0), []
+    moves.drain(anywhere=True)
+    for overload in stages:
+        moves._most[:] = most + most * overload // 1000
+        moves.refine(4)
+        moves._most[:] = most
+        _, over = moves.drain(anywhere=True)
+        assert (moves._other == -1).all()
+        found.append((over, cost_of(cpu(), graph, distances, block), block.tolist()))
+    block, moves = started()
+    moves.run(4, stages, last=True)
+    assert block.tolist() == min(found, key=lambda each: each[:2])[2]
+
+
+def test_v_cycles_end_at_graphs_of_their_own():
+    graph, _, _ = level(cpu(), 3000, 3)
+    distances, _ = distances_of(cpu(), 6, 3)
+    seen = []
+
+    def coarse(found, current):
+        seen.append((found.n, current is None))
+        return (np.arange(found.n) % 6).astype(np.int32) if current is None else current
+
+    most = np.full(6, int(graph.load.sum()) // 5)
+    map_in_rounds(cpu(), graph, distances, most, Rounds(200, cycle_to=900), 3, coarse, lambda: False)
+    (first, alone), (again, kept) = seen
+    assert (alone, kept) == (True, False)
+    assert first < 300 < again < 1500
+
+
+def test_the_coarsest_graph_is_mapped_several_times():
+    graph, where = hb.read_pattern("stencil:60x60"), "node:3@10 core:2@1"
+    work = {}
+    for starts, threads in ((1, 1), (3, 1), (3, 2)):
+        mapper = DeviceRounds(fewest=400, per_pe=1, cycle_to=400, starts=starts)
+        found = hb.map_tasks(graph, where, mapper, partition=True, threads=threads, seed=1)
+        work[starts, threads] = found.info["work"]["arcs"], found.pe.tolist()
+    assert work[3, 1] == work[3, 2]
+    assert work[3, 1][0] > 2 * work[1, 1][0]
 
 
 def whole_mapping(device, seed=3):
@@ -203,6 +260,10 @@ def test_a_gpu_gives_the_same_bytes():
     assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
 
 
+def lack_of_memory(*_):
+    raise RuntimeError("out of memory")
+
+
 @pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
 def test_the_text_for_a_gpu_gives_the_same_bytes(tmp_path, monkeypatch):
     """Compiled by g++ with one thread after the other, and launched as CuPy launches it."""
@@ -211,6 +272,8 @@ def test_the_text_for_a_gpu_gives_the_same_bytes(tmp_path, monkeypatch):
     there = cuda(3)
     assert there.name == "cuda"
     sent = np.arange(devices.LARGE // 8 + 1)
+    assert np.array_equal(there.of_host(sent), sent)
+    monkeypatch.setattr(sys.modules["cupyx"], "empty_pinned", lack_of_memory)
     assert np.array_equal(there.of_host(sent), sent)
     assert np.array_equal(whole_mapping(cuda()), whole_mapping(cpu()))
 

@@ -10,6 +10,7 @@ from helpers.strategies import random_graph
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slots
+from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints, Request
 from hopbytes.solve.slots import Task, slot_choices, window
 
@@ -117,8 +118,8 @@ def test_fixed_places_leave_filled_and_spread_to_choose_from():
     ("n", "use", "initial", "silent", "expected"),
     [
         (4, {}, None, True, [("filled", None), ("free", 4), ("free", 18), ("spread", None)]),
-        (20, {}, None, True, [("filled", None), ("free", 24), ("spread", None)]),
-        (23, {}, None, True, [("filled", None), ("free", 24), ("spread", None)]),
+        (20, {}, None, True, [("filled", None), ("free", 24)]),
+        (23, {}, None, True, [("filled", None), ("free", 24)]),
         (4, {}, None, False, [("filled", None), ("spread", None)]),
         (24, {}, None, True, [("all", None)]), (30, {}, None, True, [("all", None)]),
         (0, {}, None, True, [("spread", None)]),
@@ -156,6 +157,18 @@ def test_a_window_is_compact_and_large_enough():
     rows, columns = np.divmod(window(where, 16), 8)
     assert (np.ptp(rows) + 1) * (np.ptp(columns) + 1) == 16
     assert window(hb.allocate("node:4 core:3"), 4).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_all_of_eco_runs_on_the_choice_of_slots_that_is_best_after_fast():
+    graph, where = hb.read("stencil:7x7x5"), hb.allocate("node:10@10 package:2@3 core:15@1")
+    fast, eco, three = (
+        hb.map_tasks(graph, where, preset).info["alternatives"]
+        for preset in ("fast", "eco", dataclasses.replace(presets["eco"](), slot_choices=4))
+    )
+    best = min(fast, key=fast.get)
+    assert {name: eco[name] for name in eco if name != best} == {n: fast[n] for n in fast if n != best}
+    assert three[best] <= eco[best] <= fast[best]
+    assert three != eco
 
 
 def test_a_work_limit_ends_the_trying():
@@ -240,7 +253,7 @@ def test_large_patterns_that_leave_few_slots_free_never_cost_more_than_in_order(
     found = hb.map_tasks(graph, where, "fast", partition=False, limits=hb.Limits(work=0))
     in_order = objectives["comm_cost"]().value(graph, where, np.arange(4128, dtype=np.int32))
     assert found.info["comm_cost"] <= in_order
-    assert set(found.info["alternatives"]) == {"free", "filled", "spread"}  # the last two in order only
+    assert set(found.info["alternatives"]) == {"free", "filled"}  # the last one in order only
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "util/assert.hpp"
 #include "util/portable_math.hpp"
 
 namespace hopbytes {
@@ -84,6 +85,7 @@ template <class W> void Annealing<W>::anneal(Partition<W>& partition, Rng& rng, 
     for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
       control.record_work(g.n + sweep(g, distance, static_cast<double>(i) / context_.sweeps, rng));
   });
+  HOPBYTES_CHECK(weight_into_ == weights_into_blocks(g));
   partition.assign(g, std::move(block_));
 }
 
@@ -98,6 +100,15 @@ template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& par
   foreign_.assign(g.n, 0);
   for (int32_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) foreign_[v] += block_[g.adj[e]] != block_[v];
+  k_ = partition.distance().flat() && g.n * partition.k() <= 2 * g.arcs() ? partition.k() : 0;
+  weight_into_ = weights_into_blocks(g);
+}
+
+template <class W> std::vector<int64_t> Annealing<W>::weights_into_blocks(const Graph<W>& g) const {
+  std::vector<int64_t> weight(g.n * k_, 0);
+  for (int32_t v = 0; k_ > 0 && v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) weight[v * k_ + block_[g.adj[e]]] += g.weight[e];
+  return weight;
 }
 
 // Returns the number of scanned edges.
@@ -114,7 +125,7 @@ int64_t Annealing<W>::sweep(const Graph<W>& g, const D& distance, double progres
     const int64_t above = load - max_block_weight_[b];
     return static_cast<double>(exact_ ? above : std::max<int64_t>(0, above)) * per_mean_load_;
   };
-  int64_t scanned = 0;
+  int64_t scanned = 0, *const into = k_ > 0 ? weight_into_.data() : nullptr;
   for (int32_t v = 0; v < g.n; ++v) {
     if (foreign_[v] == 0 || g.degree(v) > kHubDegree) continue;
     const uint64_t random = rng.next();
@@ -123,14 +134,12 @@ int64_t Annealing<W>::sweep(const Graph<W>& g, const D& distance, double progres
     auto arc = static_cast<int64_t>(((random >> 32) * static_cast<uint64_t>(degree)) >> 32);
     while (block_[g.adj[first + arc]] == from) arc = arc + 1 < degree ? arc + 1 : 0;
     const int32_t to = block_[g.adj[first + arc]];
-    int64_t loss = 0;
-    int32_t to_count = 0;
-    for (int64_t e = first; e < first + degree; ++e) {
+    int64_t loss = into ? into[v * k_ + from] - into[v * k_ + to] : 0;
+    for (int64_t e = first; !into && e < first + degree; ++e) {
       const int32_t b = block_[g.adj[e]];
       loss += g.weight[e] * (distance(to, b) - distance(from, b));
-      to_count += b == to;
     }
-    scanned += degree;
+    scanned += into ? 1 : degree;
     const int64_t load = g.load[v];
     const double more = excess(load_[to] + load, to), less = excess(load_[from], from);
     double total = static_cast<double>(loss) / static_cast<double>(std::max<int64_t>(1, distance(from, to)));
@@ -141,10 +150,12 @@ int64_t Annealing<W>::sweep(const Graph<W>& g, const D& distance, double progres
     if (total > temperature * threshold[random & (threshold.size() - 1)]) continue;
     block_[v] = to;
     load_[from] -= load, load_[to] += load;
-    foreign_[v] = static_cast<int32_t>(degree) - to_count;
+    foreign_[v] = static_cast<int32_t>(degree);
     for (int64_t e = first; e < first + degree; ++e) {
       const int32_t u = g.adj[e], b = block_[u];
       foreign_[u] += (b == from) - (b == to);
+      foreign_[v] -= b == to;
+      if (into) into[u * k_ + from] -= g.weight[e], into[u * k_ + to] += g.weight[e];
     }
     scanned += degree;
   }

@@ -40,6 +40,7 @@ template <class W> class Annealing : public Refiner<W> {
 
  private:
   void start(const Graph<W>& g, Partition<W>& partition);
+  std::vector<int64_t> weights_into_blocks(const Graph<W>& g) const;
   template <class D> int64_t sweep(const Graph<W>& g, const D& distance, double progress, Rng& rng);
 
   AnnealingContext context_;
@@ -51,6 +52,10 @@ template <class W> class Annealing : public Refiner<W> {
   std::vector<int32_t> block_;
   std::vector<int64_t> load_;
   std::vector<int32_t> foreign_;  // number of arcs of each vertex to other blocks
+  // The gain cache: weights of each vertex into all k_ blocks, row by row. k_ is 0 and the cache is empty
+  // where it would have more than two entries per arc, and where blocks differ in their distances.
+  int64_t k_ = 0;
+  std::vector<int64_t> weight_into_;
 };
 
 }  // namespace hopbytes

@@ -46,18 +46,24 @@ class Device:
             return self.xp.asarray(array)
         from concurrent.futures import ThreadPoolExecutor
 
-        there, locked = self.xp.empty(array.shape, array.dtype), import_module("cupyx").empty_pinned
+        there, stream = self.xp.empty(array.shape, array.dtype), self.xp.cuda.get_current_stream()
         size, held = -(-len(array) // self.threads), []
 
         def send(begin: int) -> None:
-            part = locked(array[begin : begin + size].shape, array.dtype)
-            part[:] = array[begin : begin + size]
-            there[begin : begin + size].set(part)
-            held.append(part)  # until it is sent
+            part = array[begin : begin + size]
+            locked = import_module("cupyx").empty_pinned(part.shape, array.dtype)
+            locked[:] = part
+            with there.device:  # each thread has a current GPU of its own
+                there[begin : begin + size].set(locked, stream)
+            held.append(locked)  # until it is sent
 
-        with ThreadPoolExecutor(self.threads) as threads:
-            list(threads.map(send, range(0, len(array), size)))
-        self.xp.cuda.get_current_stream().synchronize()
+        try:
+            with ThreadPoolExecutor(self.threads) as threads:
+                list(threads.map(send, range(0, len(array), size)))
+        except RuntimeError:  # the system locks no more memory, or starts no thread
+            return self.xp.asarray(array)
+        finally:
+            stream.synchronize()
         return there
 
     def to_host(self, array: Any) -> Any:

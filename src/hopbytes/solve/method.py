@@ -16,7 +16,7 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.presets import Chain, chain, presets
+from hopbytes.solve.presets import ALL_CHOICES, Chain, chain, presets
 from hopbytes.util.checks import name_of
 
 #: What asks for the choice of the objective, in place of its name.
@@ -116,6 +116,7 @@ class Method:
     preset: str | None  # name of the preset, "custom" for another chain; None if the caller named a mapper
     quick: Sequence | None = None  # a cheaper one that compares the policies of slot selection first
     link_effort: int = 4
+    slot_choices: int = ALL_CHOICES  # largest number of policies on which all of `steps` run
 
 
 def steps_of(method: Any) -> tuple[str | Chain | Mapper, list[str | Refiner]]:
@@ -155,7 +156,9 @@ def method_of(method: MethodLike, objective: str, graph: CommGraph, where: Alloc
     orders = _orders_of_training(objective, graph, where)
     steps = composed(given, objective, orders, chain(given.mapper, *more).refiners)
     quick = None if name == QUICKEST else composed(presets[QUICKEST](), objective)
-    return Method(objective, steps, given.mapper, steps.steps, name, quick, given.link_effort)
+    # Other objectives differ more between the ways of choosing slots than between chains.
+    choices = given.slot_choices if objective == "comm_cost" else max(given.slot_choices, ALL_CHOICES)
+    return Method(objective, steps, given.mapper, steps.steps, name, quick, given.link_effort, choices)
 
 
 def plain(*words: str | Refiner) -> Sequence:

@@ -26,6 +26,8 @@ __all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong
 DEFAULT = "eco"
 #: Sweeps of annealing under the distances of the machine in the presets that take the least time.
 FAST_SWEEPS = 150
+#: The number of ways of choosing slots (:func:`hopbytes.solve.slots.policies`), or more.
+ALL_CHOICES = 4
 
 @frozen
 class Chain:
@@ -43,6 +45,9 @@ class Chain:
         The next weaker preset, whose result competes.
     extends_weaker : bool
         Start from the result of the weaker preset and run only the refiners that it does not have.
+    slot_choices : int
+        With fewer tasks than slots, the whole chain runs on at most so many ways of choosing slots: those
+        with the lowest cost after `fast`.
     """
 
     mapper: Mapper
@@ -51,6 +56,7 @@ class Chain:
     anytime: bool = False
     weaker: str | None = None
     extends_weaker: bool = False
+    slot_choices: int = ALL_CHOICES
 
     def __repr__(self) -> str:
         names = [_described(mappers, self.mapper), *(_described(refiners, step) for step in self.refiners)]
@@ -70,11 +76,11 @@ presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.pres
 
 def chain(
     mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4, anytime: bool = False,
-    weaker: str | None = None, extends_weaker: bool = False,
+    weaker: str | None = None, extends_weaker: bool = False, slot_choices: int = ALL_CHOICES,
 ) -> Chain:
     """Build a chain from names with options or from instances."""
     steps = tuple(build(refiners, each) for each in refiner)
-    return Chain(build(mappers, mapper), steps, link_effort, anytime, weaker, extends_weaker)
+    return Chain(build(mappers, mapper), steps, link_effort, anytime, weaker, extends_weaker, slot_choices)
 
 
 @presets.register("fast")
@@ -131,9 +137,11 @@ def eco() -> Chain:
         VCycle(cycles=0, annealing_sweeps=300),
         Swap(
             several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256,
-            anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=360,
+            anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=1440,
+            perturbation_work=100,
         ),
         weaker="fast",
+        slot_choices=1,
     )
 
 

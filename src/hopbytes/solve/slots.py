@@ -99,6 +99,8 @@ def policies(task: Task, *, silent: bool) -> Iterator[Policy]:
     if silent and not task.constraints:
         windows = [window(where, min(times * n, where.k)) for times in FREE_SLOTS]
         yield from (Policy("free", request, pes) for pes in {len(pes): pes for pes in windows}.values())
+        if task.objective == "comm_cost" and where.node_of_pe[n - 1] == where.node_of_pe[-1]:
+            return  # filled and spread tasks differ in free slots of the same nodes, and "free" has both
     yield Policy("spread", request.using(spread=True))
 
 
@@ -227,10 +229,10 @@ def solve(task: Task, method: Method, effort: Effort, *, limited: bool) -> Resul
     """Try every policy of slot selection and return the best mapping by the requested objective.
 
     If the slots are given, only the method itself runs. With fewer tasks than slots the fast sequence runs on
-    up to four policies, and the whole method on those close to the best of them. The weaker presets that
-    compete with a method run on all of these policies before the method runs on the first, so that a limit
-    ends the search where it would end that of the weaker preset. In case of ties the mapping in order on
-    filled nodes is preferred, because it needs no launch file.
+    up to four policies, and the whole method on the best of them that are close to the very best. The weaker
+    presets that compete with a method run on all of these policies before the method runs on the first, so
+    that a limit ends the search where it would end that of the weaker preset. In case of ties the mapping in
+    order on filled nodes is preferred, because it needs no launch file.
     """
     quick, steps = method.quick, method.steps
     trials = [Trial(task, each, effort) for each in policies(task, silent=not method.mapper.knows_tasks)]
@@ -250,7 +252,8 @@ def solve(task: Task, method: Method, effort: Effort, *, limited: bool) -> Resul
     if quick is None:
         return _best(results)
     trials.sort(key=lambda trial: trial.value)
-    near = [trial for trial in trials if trial.value[0] <= trials[0].value[0] * WORTH_PURSUING]
+    most = trials[0].value[0] * WORTH_PURSUING
+    near = [trial for trial in trials[: method.slot_choices] if trial.value[0] <= most]
     staged: list[Result] = []  # of mappings with the same value that of the stronger sequence is taken
     for stage in steps.stages(task.graph.n):
         latest: list[Result] = []

@@ -61,7 +61,7 @@ class DeepMultisection(Mapper):
         groups = np.array(where.groups(), np.int32)
         capacity = np.ones(where.k, np.int64) if where.capacity is None else where.capacity
         return deep_multisection(
-            search_problem(graph, where, bounds), groups, capacity, bounds.load,
+            search_problem(graph, where, bounds, effort.threads), groups, capacity, bounds.load,
             {field.name: int(getattr(self, field.name)) for field in fields(self)},
             control=effort.run_control(),
         )

@@ -81,7 +81,7 @@ class DeviceRounds(Mapper):
     def _on(
         self, device: Device, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Int32:
-        put, problem = device.of_host, search_problem(graph, where, bounds)
+        put, problem = device.of_host, search_problem(graph, where, bounds, effort.threads)
         indptr, targets, weights = problem.csr
         seen, distances = prepared_distances(device, where, weights, len(targets), effort.threads)
         loads = np.ones(graph.n, np.int64) if problem.loads is None else problem.loads

@@ -206,7 +206,7 @@ class Swap(Refiner):
     ) -> tuple[Int32, bool]:
         """Return a mapping after a descent, annealing and perturbations, and whether a descent alone ended.
         """
-        problem = search_problem(graph, where, bounds)
+        problem = search_problem(graph, where, bounds, effort.threads)
         perturbations = min(
             perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(problem.csr.targets))
         )

@@ -77,7 +77,7 @@ class VCycle(Refiner):
         search = SearchSettings.of(self)
         on_network = where.machine.network() is not None
         better, moves = refine_placement(
-            search_problem(graph, where, bounds), pe, bounds.load,
+            search_problem(graph, where, bounds, effort.threads), pe, bounds.load,
             RefinementSettings(
                 self.cycles, self.chains, self.coarsest, self.annealing_sweeps,
                 NETWORK_HOT if on_network else TREE_HOT, on_network, search,
@@ -94,7 +94,8 @@ class VCycle(Refiner):
         several = where.k < graph.n and bounds.linear_cost is None and where.machine.network() is not None
         if not several or not self.annealing_sweeps:
             return pe
-        problem, control, after = search_problem(graph, where, bounds), effort.run_control(), pe
+        problem = search_problem(graph, where, bounds, effort.threads)
+        control, after = effort.run_control(), pe
         chains = steps = most_work = 0
         if graph.n < MANY_PER_PE * where.k:
             chains, steps = 1, min(STEPS_PER_SWEEP * self.annealing_sweeps, MOST_STEPS // graph.n)

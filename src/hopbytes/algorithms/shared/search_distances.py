@@ -21,9 +21,9 @@ LEAST_DEVIATION = 0.15
 SMALL_DEVIATION = 0.05
 
 
-def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds) -> SearchProblem:
+def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds, threads: int = 1) -> SearchProblem:
     """Return the problem that refiners search; it has loads only if the bounds apply to loads."""
-    csr = graph.symmetric_positive()
+    csr = graph.symmetric_positive(threads)
     weights, linear_cost = _priced(graph, where, bounds.linear_cost)
     loads = None if bounds.exact else graph.loads
     return SearchProblem(csr._replace(weights=weights), loads, kernel_distances(where), linear_cost)

@@ -231,8 +231,7 @@ const char* hopbytes_message(int status) {
       "sums are too large, expected weights x distances up to 2^59 and loads up to 2^62",
       "bad machine or k, expected levels like \"node:8@10 core:4@1\" and 1 <= k <= its PEs",
       bad_option,
-      "a vertex is fixed to a block that does not exist, expected base to base + k - 1, less where it is "
-      "free",
+      "a vertex is fixed to no block, expected base to base + k - 1, or less where it is free",
       "not enough memory",
       "internal error of hopbytes; please report this"};
   static_assert(std::size(messages) == HOPBYTES_OVERLOADED - HOPBYTES_INTERNAL + 1);

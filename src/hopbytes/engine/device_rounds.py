@@ -32,7 +32,7 @@ DRAINS, LOOKED_AT = 8, 4
 #: Digits of the order of gains by which PEs are entered and left, and the values of a digit.
 ENTERING_DIGITS, LEAVING_DIGITS, BINS = 2, 3, 64
 #: Places of what the rounds have found (``State`` in core/device/kernels.hpp).
-TOTAL_CHANGE, BEST_CHANGE, _, ENDED, IMPROVED, MOVED, OVERLOAD, STATES = range(8)
+TOTAL_CHANGE, BEST_CHANGE, FRUITLESS, ENDED, IMPROVED, MOVED, OVERLOAD, STATES = range(8)
 #: Bits of the sums of weights and loads in ratings.
 RATED_BITS = 31
 #: A step of the numbers that the draws of rounds are derived from.

@@ -27,7 +27,8 @@ void expect_below(std::span<T> values, int64_t count, const char* what, Team& te
   std::atomic<bool> outside{count <= lowest && !values.empty()};
   parallel_ranges(std::ssize(values), kValues, team, [&](int32_t, int64_t begin, int64_t end) {
     std::remove_cv_t<T> wrong = 0;
-    for (int64_t i = begin; i < end; ++i) wrong |= (values[i] < least) | (values[i] > most);
+    for (int64_t i = begin; i < end; ++i)
+      wrong = static_cast<decltype(wrong)>(wrong | (values[i] < least) | (values[i] > most));
     if (wrong != 0) outside.store(true, std::memory_order_relaxed);
   });
   if (outside) throw std::invalid_argument(std::string(what) + " outside their range");

@@ -167,7 +167,7 @@ def clean_end() -> Iterator[None]:
         _watching.remove(signals)
         if before is signal.default_int_handler:  # a process that goes on hears Ctrl-C again
             signal.signal(signal.SIGINT, before)
-        elif before is end_at_once:  # the work is done, and Python's own end would let Ctrl-C kill the process
+        elif before is end_at_once:  # Python's own end would let Ctrl-C kill the process
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -5,6 +5,7 @@ Unfinished files are removed. Ctrl-C during a search is answered at once, also w
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -168,7 +169,7 @@ def clean_end() -> Iterator[None]:
         if before is signal.default_int_handler:  # a process that goes on hears Ctrl-C again
             signal.signal(signal.SIGINT, before)
         elif before is end_at_once:  # Python's own end would let Ctrl-C kill the process
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

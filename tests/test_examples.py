@@ -151,13 +151,13 @@ def test_the_recipes_for_a_clustering_and_an_initial_partition_compile_and_run(t
     )  # fmt: skip
     with_recipe(
         core / "partition/initial/initial_blocks.cpp", "partition/initial/random_blocks.hpp",
-        "const InitialContext& context, Rng& rng, const Control& control) {\n", other,
+        "const Control& control) {\n", other,
     )  # fmt: skip
     main = f"""
         int main() {{  // A path of four vertices becomes two, each in one of two blocks.
           {PATH}
           const auto hierarchy = hopbytes::coarsen(g, nullptr, {{2, 2, false}}, rng, control);
-          const auto block = hopbytes::initial_blocks(hierarchy.coarsest(), limit, {{}}, rng, control);
+          const auto block = hopbytes::initial_blocks(hierarchy.coarsest(), limit, {{}}, false, rng, control);
           return block.size() == 2 && block[0] / 2 == 0 && block[1] / 2 == 0 ? 7 : 0;
         }}
         """

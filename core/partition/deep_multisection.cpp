@@ -159,8 +159,8 @@ template <class W> class DeepMultisection {
     if (g.linear_cost) {  // which cut is good depends much on what is fixed
       settings.context.initial = DeepContext::kMoreInitial;
       settings.context.refinement = DeepContext::kMoreRefinement;
-    } else if (!context_
-                    .anew) {  // all groups are refined together afterwards, so little is gained by more here
+    } else if (!context_.anew) {
+      // All groups are refined together afterwards, so that little is gained by more here.
       settings.context.refinement.fm.rounds = 1;
     } else if (depth_ > 0) {
       InitialContext& initial = settings.context.initial;

@@ -232,6 +232,16 @@ def test_the_coarsest_graph_is_mapped_several_times():
     assert work[3, 1][0] > 2 * work[1, 1][0]
 
 
+def test_a_graph_with_a_hub_is_mapped_once():
+    star = hb.CommGraph.from_edges(np.zeros(999, int), np.arange(1, 1000), undirected=True)
+    found = [
+        hb.map_tasks(star, "node:3@10 core:2@1", mapper, partition=True, threads=1, seed=1)
+        for mapper in (DeviceRounds(fewest=400, per_pe=1, starts=3), "deep_multisection")
+    ]
+    assert found[0].info["work"] == found[1].info["work"]
+    assert found[0].pe.tolist() == found[1].pe.tolist()
+
+
 def whole_mapping(device, seed=3):
     graph, _, _ = level(device, 3000, seed)
     distances, _ = distances_of(device, 6, seed)

@@ -120,12 +120,14 @@ class DeviceRounds(Mapper):
     ) -> AnyArray:
         """Return the PE of every vertex of a graph on a device, there."""
 
-        def coarse(found: DeviceGraph, current: AnyArray | None = None) -> Int32:
+        free = replace(bounds, linear_cost=None)
+
+        def coarse(found: DeviceGraph, current: AnyArray | None) -> Int32:
             """Map the coarsest graph, or improve its mapping."""
             csr, loads = _on_host(device, found)
             if current is None:
                 there = CommGraph(*csr, loads=loads, undirected=True)
-                return self._best_start(there, where, replace(bounds, linear_cost=None), effort)
+                return self._best_start(there, where, free, effort)
             problem, pe = SearchProblem(csr, loads, kernel_distances(where)), device.to_host(current)
             return refine_placement(
                 problem, pe, bounds.load, MINIMUM_CUTS, control=effort.run_control()
@@ -134,7 +136,9 @@ class DeviceRounds(Mapper):
         largest, mean = int(device.xp.diff(graph.start).max()), len(graph.adj) / graph.n
         if largest > max(HUB, HUB_OVER_MEAN * mean):
             effort.notices.append(f"mapped by the CPU: a task has {largest:,} neighbours, and others few")
-            return device.xp.asarray(coarse(graph))
+            csr, loads = _on_host(device, graph)
+            there = CommGraph(*csr, loads=loads, undirected=True)
+            return device.xp.asarray(self._by_cpu(there, where, free, effort))
         most = device.xp.asarray(bounds.load)
         effort_of = Rounds(
             self._coarsest(where), self.clustering_rounds, self.move_rounds, self.cycle_to, self.cycles

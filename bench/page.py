@@ -46,16 +46,14 @@ def section(name: str) -> tuple[str, dict[str, str]]:
     for piece in SECTIONS[name](rows):
         if isinstance(piece, str):
             parts.append(piece)
-        elif isinstance(piece, curves.SpeedUps):
-            pictures[f"{piece.file}.svg"] = curves.speed_ups(piece)
-            parts.append(f"![{piece.title}](results/{piece.file}.svg)")
-        elif isinstance(piece, curves.Points):
-            pictures[f"{piece.file}.svg"] = curves.points(piece)
-            parts.append(f"![{piece.title}](results/{piece.file}.svg)")
-        else:
+            continue
+        if isinstance(piece, tuple):
             file, title, values, most = piece
             pictures[f"{file}.svg"] = curves.profile(values, title, most)
-            parts.append(f"![{title}](results/{file}.svg)")
+        else:
+            file, title = piece.file, piece.title
+            pictures[f"{file}.svg"] = curves.drawn(piece)
+        parts.append(f"![{title}](results/{file}.svg)")
     return "\n\n".join(parts), pictures
 
 

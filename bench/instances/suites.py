@@ -107,6 +107,11 @@ def scale_suite() -> list[Instance]:
     return [Instance("rgg20", "2-D", lambda seed: random_geometric(20, seed))]
 
 
+def large_suite() -> list[Instance]:
+    """Graphs of a million vertices: geometric, Delaunay and a box."""
+    return [*scale_suite(), *(each for each in growth_suite() if each.name in ("del20", "box20"))]
+
+
 def deep_suite() -> list[Instance]:
     """The three generated graphs of suite `foundation` in their own order."""
     return [each for each in foundation_suite() if each.name in ("del17", "rgg17", "grid50")]
@@ -133,6 +138,7 @@ SUITES: dict[str, Callable[[], list[Instance]]] = {
     "engine": engine_suite,
     "smoke": smoke_suite,
     "scale": scale_suite,
+    "large": large_suite,
     "deep": deep_suite,
     "irregular": irregular_suite,
     "growth": growth_suite,

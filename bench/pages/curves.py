@@ -1,4 +1,4 @@
-"""Performance profiles and speed-ups as SVG, written without other packages, the same bytes everywhere."""
+"""Profiles, speed-ups and fronts as SVG, written without other packages, the same bytes everywhere."""
 
 from __future__ import annotations
 
@@ -109,6 +109,70 @@ def points(shown: Points) -> str:
         for name, pairs in shown.pairs.items()
     }
     return _picture(shown.title, axes, paths)
+
+
+@frozen
+class Front:
+    """CPU time and J of the presets of every tool, for a picture.
+
+    Parameters
+    ----------
+    file : str
+        Name of the picture without its ending.
+    title : str
+    baseline : str
+        What is 1 on both axes.
+    spots : dict of str to list of (float, float, str)
+        CPU time, J and name of every preset, by the name of its tool.
+    """
+
+    file: str
+    title: str
+    baseline: str
+    spots: dict[str, list[tuple[float, float, str]]]
+
+
+def front(shown: Front) -> str:
+    """Return the presets of every tool on two logarithmic axes, joined in the order of their times."""
+    spots = [spot for own in shown.spots.values() for spot in own]
+    (least, most), (low, high) = (
+        (min(values) / margin, max(values) * margin)
+        for values, margin in (([time for time, _, _ in spots], 1.4), ([cost for _, cost, _ in spots], 1.02))
+    )
+
+    def across(time: float) -> float:
+        return float(_across(time / least, most / least))
+
+    def height(cost: float) -> float:
+        return float(_height(_part(cost / low, high / low)))
+
+    axes = []
+    for tick in (digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5)):
+        if least <= tick <= most:
+            axes.append(f'<path d="M{across(tick):.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#dddddd"/>')
+            axes.append(_text(across(tick), HEIGHT - BOTTOM + 16, f"{tick:g}", "middle"))
+    step = 0.05 if high / low < 1.6 else 0.1
+    for tick in (round(number * step, 2) for number in range(1, 100)):
+        if low <= tick <= high:
+            axes.append(f'<path d="M{LEFT} {height(tick):.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>')
+            axes.append(_text(LEFT - 6, height(tick) + 4, f"{tick:g}", "end"))
+    for time, cost, name in spots:
+        axes.append(_text(round(across(time)) + 5, round(height(cost)) - 5, name, "start"))
+    words = f"CPU time over that of {shown.baseline}; upwards: J over that"
+    axes.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, words, "middle"))
+    paths = {}
+    for tool, own in shown.spots.items():
+        places = [(across(time), height(cost)) for time, cost, _ in sorted(own)]
+        paths[tool] = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        paths[tool] += "".join(f"M{x - 3:.1f} {y:.1f}h6m-3 -3v6" for x, y in places)
+    return _picture(shown.title, axes, paths)
+
+
+def drawn(shown: SpeedUps | Points | Front) -> str:
+    """Return the picture of any of these."""
+    if isinstance(shown, SpeedUps):
+        return speed_ups(shown)
+    return points(shown) if isinstance(shown, Points) else front(shown)
 
 
 def _picture(title: str, axes: list[str], paths: dict[str, str]) -> str:

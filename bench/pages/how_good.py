@@ -91,7 +91,7 @@ def _recordings() -> Iterable[str]:
         "preset",
         "J over that of ranks in order",
         "largest",
-        "J over that of Scotch 7.0.3",
+        "J over that of Scotch 7.0.16",
         "largest",
         "CPU s, most",
     )

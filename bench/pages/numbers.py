@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.pages.kept import Row
-from bench.studies import balance, deep, gap, growth, many_threads, mpi_patterns, network_cases
+from bench.studies import balance, deep, flat_cuts, gap, growth, many_threads, mpi_patterns, network_cases
 from bench.studies.best_known import Store
 from hopbytes_laboratory.standings import Comparison, Standing, compare
 
@@ -67,6 +67,12 @@ def least_speed_up(rows: list[Row], presets: list[str], threads: int) -> float:
     """The least wall time on one thread over that on several, of some presets on all graphs."""
     found = many_threads.speed_ups([row for row in rows if row["tool"] in presets])
     return min(speed for curve in found.values() for count, speed in curve if count == threads)
+
+
+def beside_metis(rows: list[Row], preset: str, of: str) -> float:
+    """Cut (``cut``) or CPU time (``cpu``) over METIS', geometric means; or the largest cut (``largest``)."""
+    pairs = flat_cuts.ratios(rows)[preset].values()
+    return max(cut for cut, _ in pairs) if of == "largest" else flat_cuts.means(pairs)[of == "cpu"]
 
 
 def recordings(rows: list[Row], preset: str, against: str, of: str) -> float:

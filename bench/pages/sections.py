@@ -13,7 +13,7 @@ from bench.lab import papers as lab_papers
 from bench.lab import table as lab_table
 from bench.matrix import HEAD, line
 from bench.pages import profiles
-from bench.pages.curves import Points, SpeedUps
+from bench.pages.curves import Front, Points, SpeedUps
 from bench.pages.kept import Row
 from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
@@ -22,6 +22,7 @@ from bench.studies import (
     deep,
     distributed,
     families,
+    flat_cuts,
     gap,
     growth,
     mpi_patterns,
@@ -35,10 +36,10 @@ from bench.studies import (
 from bench.studies.best_known import Store
 from hopbytes_laboratory.standings import compare
 
-#: A table in Markdown, speed-ups, pairs of ratios, or the name of a picture, its title, the values in it and
-#: the factor it ends at.
+#: A table in Markdown, speed-ups, pairs of ratios, a front, or the name of a picture, its title, the values
+#: in it and the factor it ends at.
 Picture = tuple[str, str, profiles.Values, float]
-Piece = str | SpeedUps | Points | Picture
+Piece = str | SpeedUps | Points | Front | Picture
 
 
 def foundation(rows: list[Row]) -> Iterator[Piece]:
@@ -47,8 +48,31 @@ def foundation(rows: list[Row]) -> Iterator[Piece]:
 
 
 def one_thread(rows: list[Row]) -> Iterator[Piece]:
-    """Presets beside SharedMap and Scotch, one thread."""
+    """Presets beside rivals, one thread."""
     yield from beside_rivals(rows, "one_thread")
+    yield time_and_quality(rows, "one_thread_front", "Graphs of 14,000 to 131,000 vertices")
+
+
+def large(rows: list[Row]) -> Iterator[Piece]:
+    """Presets beside rivals on graphs of a million vertices, one thread."""
+    yield from beside_rivals(rows, "large")
+    yield time_and_quality(rows, "large_front", "Graphs of a million vertices")
+
+
+def beside_metis(rows: list[Row]) -> Iterator[Piece]:
+    """Equal blocks without a machine, beside METIS."""
+    yield "\n".join(flat_cuts.table(rows))
+
+
+def time_and_quality(rows: list[Row], file: str, title: str) -> Front:
+    """CPU time against J of every tool and preset that answered on all inputs."""
+    spots: dict[str, list[tuple[float, float, str]]] = {}
+    for standing in compare(rows, BASELINE).overall:
+        tool, _, preset = standing.contender.partition(":")
+        time, cost = standing.ratios["cpu_seconds"], standing.ratios["comm_cost"]
+        if time is not None and cost is not None:
+            spots.setdefault(tool, []).append((time, cost, preset))
+    return Front(file, title, BASELINE, spots)
 
 
 def beside_rivals(rows: list[Row], name: str) -> Iterator[Piece]:
@@ -163,7 +187,7 @@ def recordings(rows: list[Row]) -> Iterator[Piece]:
         first = tools[mpi_patterns.PRESETS[0]]
         own = {preset: float(tools[preset]["comm_cost"]) for preset in mpi_patterns.PRESETS}
         if rival := mpi_patterns.balanced(tools):
-            own["scotch_gmap"] = float(rival["comm_cost"])
+            own["scotch"] = float(rival["comm_cost"])
         values[f"{first['machines']} {first['recording']}"] = own | {"in order": float(first["in_order"])}
     yield f"Share of the {len(values)} cases on which J is within a factor of the least:"
     yield profiles.table(values, (1.01, 1.02, 1.05, 1.1, 1.5))
@@ -296,8 +320,8 @@ def by_name(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "one_thread": one_thread, "threads": threads,
-    "slot_threads": slot_threads, "many_threads": many_threads,
+    "foundation": foundation, "one_thread": one_thread, "large": large, "flat_cuts": beside_metis,
+    "threads": threads, "slot_threads": slot_threads, "many_threads": many_threads,
     "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,

@@ -1,12 +1,14 @@
-"""Child process: one run of Scotch, METIS or HeiStream on a METIS file, with its inner seconds.
+"""Child process: one run of a partitioner (`TOOLS`) on a METIS file, with its inner seconds.
 
-Started by bench/rivals/tools.py. Scotch maps to the machine; METIS and HeiStream know no machine and
-partition into as many blocks as it has PEs, so that block i becomes PE i. Prints one JSON object.
+Started by bench/rivals/tools.py. Scotch maps to the machine; the others know no machine and partition into
+as many blocks as it has PEs. Block i of METIS and HeiStream becomes PE i; blocks of KaMinPar and Mt-KaHyPar
+are mapped by preset `fast` of hopbytes, whose time counts as theirs. Prints one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import time
@@ -34,8 +36,9 @@ def scotch(graph: Any, options: argparse.Namespace) -> Answer:
     import scotchpy
 
     given = scotchpy.Graph()
-    arcs = graph.indptr.astype(np.int64), graph.targets.astype(np.int64)
-    given.build(verttab=arcs[0], edgetab=arcs[1], edlotab=graph.weights)
+    csr = graph.symmetric()
+    arcs = csr.indptr.astype(np.int64), csr.targets.astype(np.int64)
+    given.build(verttab=arcs[0], edgetab=arcs[1], edlotab=csr.weights)
     arch = scotchpy.Arch()
     # Scotch adds the costs of all levels from that at which two leaves part: each gets what it has over the
     # next one inside.
@@ -61,11 +64,11 @@ def metis(graph: Any, options: argparse.Namespace) -> Answer:
     recursive = more.pop("recursive")
     allowed = round(1000 * options.imbalance)
     given = pymetis.Options(ufactor=allowed, seed=options.seed, **more)
-    arrays = graph.indptr, graph.targets
+    csr = graph.symmetric()
     return lambda: pymetis.part_graph(
         math.prod(options.hierarchy),
-        pymetis.CSRAdjacency(*arrays),
-        eweights=graph.weights,
+        pymetis.CSRAdjacency(csr.indptr, csr.targets),
+        eweights=csr.weights,
         recursive=recursive,
         options=given,
     )[1]
@@ -76,7 +79,8 @@ def heistream(graph: Any, options: argparse.Namespace) -> Answer:
     from chszlablib import Decomposition, Graph
 
     buffer, batch, passes = HEISTREAM[options.mode]
-    given = Graph.from_csr(graph.indptr.astype(np.int64), graph.targets.astype(np.int64))
+    csr = graph.symmetric()
+    given = Graph.from_csr(csr.indptr.astype(np.int64), csr.targets.astype(np.int64))
     return lambda: (
         Decomposition.stream_partition(
             given,
@@ -90,7 +94,46 @@ def heistream(graph: Any, options: argparse.Namespace) -> Answer:
     )
 
 
-TOOLS = {"scotch": scotch, "metis": metis, "heistream": heistream}
+def kaminpar(graph: Any, options: argparse.Namespace) -> Answer:
+    """Return a call of KaMinPar and of the mapping of its blocks."""
+    import kaminpar as library
+
+    given = library.load_graph(options.graph, library.GraphFileFormat.METIS)
+    library.reseed(options.seed)
+    partitioner = library.KaMinPar(options.threads, library.context_by_name(options.mode))
+    k = math.prod(options.hierarchy)
+    return lambda: mapped_blocks(
+        graph, np.asarray(partitioner.compute_partition(given, k, options.imbalance)), options
+    )
+
+
+def mtkahypar(graph: Any, options: argparse.Namespace) -> Answer:
+    """Return a call of Mt-KaHyPar's partitioner and of the mapping of its blocks."""
+    import mtkahypar as library
+
+    started = library.initialize(options.threads, False)
+    library.set_seed(options.seed)
+    context = started.context_from_preset(getattr(library.PresetType, options.mode.upper()))
+    k = math.prod(options.hierarchy)
+    context.set_partitioning_parameters(k, options.imbalance, library.Objective.CUT)
+    context.logging = False
+    given = started.graph_from_file(options.graph, context, library.FileFormat.METIS)
+    return lambda: mapped_blocks(graph, np.asarray(given.partition(context).get_partition()), options)
+
+
+def mapped_blocks(graph: Any, block: np.ndarray, options: argparse.Namespace) -> np.ndarray:
+    """Return the PE of every vertex if preset `fast` maps one block to each PE."""
+    import hopbytes as hb
+
+    sizes, distances = (":".join(map(str, each)) for each in (options.hierarchy, options.distance))
+    where = hb.allocate(hierarchy=sizes, distance=distances)
+    blocks = dataclasses.replace(graph.quotient(block, math.prod(options.hierarchy)), loads=None)
+    return hb.map_tasks(blocks, where, "fast", threads=options.threads).pe[block]
+
+
+TOOLS = {
+    "scotch": scotch, "metis": metis, "heistream": heistream, "kaminpar": kaminpar, "mtkahypar": mtkahypar
+}
 PACKAGES = {"scotch": "scotchpy", "metis": "pymetis", "heistream": "chszlablib"}
 
 
@@ -108,14 +151,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True, help="not used")
     parser.add_argument("--out", required=True)
     options = parser.parse_args()
-    need(PACKAGES[options.tool])
+    need(PACKAGES.get(options.tool, options.tool))
     start = time.perf_counter()
     import hopbytes as hb
 
     graph = hb.read(options.graph, format="metis")
     if graph.loads is not None:
         raise SystemExit("tasks with loads are not handed over")
-    call = TOOLS[options.tool](graph.symmetric(), options)
+    call = TOOLS[options.tool](graph, options)
     read = time.perf_counter()
     found = call()
     mapped = time.perf_counter()

@@ -166,7 +166,7 @@ class Steiner(SharedMap):
 
 
 class Partitioner(SharedMap):
-    """Scotch, METIS or HeiStream through its Python package, by bench/rivals/run_partitioner.py."""
+    """A partitioner through its Python package, by bench/rivals/run_partitioner.py."""
 
     def __init__(self, name: str, package: str, distribution: str, presets: tuple[str, ...]) -> None:
         self.name, self.presets = name, presets
@@ -219,6 +219,8 @@ TOOLS: dict[str, Tool] = {
     "steiner": Steiner(), "kahip": Kahip(),
     "scotch": Partitioner("scotch", "scotchpy", "scotchpy64", ("speed", "default", "quality")),
     "metis": Partitioner("metis", "pymetis", "pymetis", ("kway", "recursive", "kway10")),
+    "kaminpar": Partitioner("kaminpar", "kaminpar", "kaminpar", ("default", "eco", "strong")),
+    "mtkahypar": Partitioner("mtkahypar", "mtkahypar", "mtkahypar", ("default", "quality")),
     "heistream": Partitioner("heistream", "chszlablib", "chszlablib", ("one_pass", "buffcut", "restream")),
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -84,25 +85,37 @@ def rows(
                 }  # fmt: skip
 
 
-def summary(measured: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a table: cut and CPU time over METIS per graph, and their geometric means."""
+def ratios(measured: Iterable[dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return cut and CPU time over those of METIS by preset and graph."""
     cells: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in measured:
         cells[row["graph"]][row["tool"]].append(row)
-    ratios: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
     for graph, tools in cells.items():
-        if METIS not in tools:
-            continue
         mean = {tool: sum(row["cut"] for row in of) / len(of) for tool, of in tools.items()}
         least = {tool: min(row["cpu_seconds"] for row in of) for tool, of in tools.items()}
-        for tool in tools:
-            if tool != METIS:
-                ratios[tool].append((mean[tool] / mean[METIS], least[tool] / least[METIS]))
-                yield f"| {graph} | {tool} | {ratios[tool][-1][0]:.3f} | {ratios[tool][-1][1]:.2f} |"
-    for tool, pairs in ratios.items():
-        cuts, times = (math.exp(sum(map(math.log, of)) / len(pairs)) for of in zip(*pairs, strict=True))
-        above = sum(pair[0] > 1 for pair in pairs)
-        yield f"{tool}: cut {cuts:.3f}, CPU {times:.2f} of METIS' on {len(pairs)} graphs; {above} cut more"
+        for tool in tools.keys() - {METIS} if METIS in tools else ():
+            found[tool][graph] = mean[tool] / mean[METIS], least[tool] / least[METIS]
+    return dict(found)
+
+
+def means(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Geometric means of cuts and of times."""
+    cuts, times = zip(*pairs, strict=True)
+    return geometric_mean(cuts), geometric_mean(times)
+
+
+def table(measured: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a table: cut and CPU time over METIS per graph, and their geometric means."""
+    found = ratios(measured)
+    presets = sorted(found, key=lambda preset: means(found[preset].values())[1])
+    yield f"| graph | {' | '.join(f'`{preset}`: cut | CPU' for preset in presets)} |"
+    yield "|---" * (1 + 2 * len(presets)) + "|"
+    for graph in sorted({graph for own in found.values() for graph in own}):
+        cells = (found[preset].get(graph, (math.nan, math.nan)) for preset in presets)
+        yield f"| {graph} | {' | '.join(f'{cut:.3f} | {cpu:.2f}' for cut, cpu in cells)} |"
+    cells = (means(found[preset].values()) for preset in presets)
+    yield f"| geometric mean | {' | '.join(f'{cut:.3f} | {cpu:.2f}' for cut, cpu in cells)} |"
 
 
 def main() -> None:
@@ -132,7 +145,7 @@ def main() -> None:
             for row in rows(paths, tools, k=options.k, per_cent=options.imbalance, seeds=options.seeds):
                 print(json.dumps(row), file=out, flush=True)
     lines = (options.summary or options.out).read_text().splitlines()
-    print(*summary(map(json.loads, lines)), sep="\n")
+    print(*table(map(json.loads, lines)), sep="\n")
 
 
 if __name__ == "__main__":

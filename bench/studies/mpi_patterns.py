@@ -1,10 +1,11 @@
-"""Real MPI patterns, one task per slot: our presets beside tasks in order and Scotch's ``scotch_gmap``.
+"""Real MPI patterns, one task per slot: our presets beside tasks in order and Scotch.
 
 ``python -m bench.studies.mpi_patterns --out bench/results/mpi_patterns.jsonl`` maps every recording by every
-preset and by ``scotch_gmap`` (Debian package ``scotch``; plain and with ``-b0``), writes a JSON line each and
-prints J over that of tasks in order (as a launcher starts them: block by node), J over the better balanced
-one of the two answers of Scotch, and CPU seconds of mapping (one thread; of the whole process for Scotch).
-Recordings are samples of the developers' shared folder. Started again it does what is missing.
+preset and by Scotch 7.0.16 (``scotchpy64``; its default and its best strategy, with an imbalance of 1 % and
+of 0), writes a JSON line each and prints J over that of tasks in order (as a launcher starts them: block by
+node), J over the best balanced one of the four answers of Scotch, of several that of the least J, and CPU
+seconds of mapping (one thread; Scotch may use more). Recordings are samples of the developers' shared folder.
+Started again it does what is missing.
 
 ``--best ARCS`` adds preset ``best`` with that ``--work-limit`` (arcs looked at, the same everywhere) and
 a bound below every placement, and counts who is near either.
@@ -25,6 +26,7 @@ import numpy as np
 import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from bench.rivals import scotch_gmap
+from bench.rivals.needed import need
 from hopbytes.cost.metrics.baselines import in_order
 
 #: By ranks: machines whose every level is a power of two, as most recordings are numbered for, and others.
@@ -56,7 +58,10 @@ RECORDINGS = (
     "samples/ompi_monitoring/qe_si8_nk4_16.prof",
 )
 PRESETS = ("fast", "eco", "strong")
-SCOTCH = "scotch_gmap"
+SCOTCH = "scotch"
+#: Names of Scotch's strategies in scotchpy, and allowed imbalances.
+WAYS = {f"{SCOTCH} {name} {ratio:g}": (f"STRAT{name.upper()}", ratio)
+        for name in ("default", "quality") for ratio in (0.01, 0.0)}  # fmt: skip
 #: The contender that says how much is left, and how far above the least J a placement counts as near.
 BEST = "best"
 NEAR = 0.01
@@ -108,20 +113,33 @@ def endless(graph: hb.CommGraph, where: hb.Allocation, arcs: int, seed: int) -> 
 
 
 def scotch(graph: hb.CommGraph, where: hb.Allocation) -> Iterator[Record]:
-    """Both answers of Scotch."""
-    for answer in scotch_gmap.both_ways(graph, where):
-        yield {
-            "tool": f"{SCOTCH} {answer.way}", "comm_cost": cost(graph, where, answer.pe),
-            "most": answer.most, "cpu_seconds": answer.cpu_seconds, "map_seconds": answer.map_seconds,
-        }  # fmt: skip
+    """All answers of Scotch."""
+    import scotchpy
+
+    indptr, targets, weights = graph.symmetric_positive()
+    carried = np.ones(len(targets), np.int64) if weights is None else weights
+    largest = int(carried.sum()) * where.distance.largest
+    carried = np.maximum(1, carried // -(-largest // 2**62))
+    given, machine = scotchpy.Graph(), scotchpy.Arch()
+    starts, ends = indptr.astype(np.int64), targets.astype(np.int64)
+    given.build(verttab=starts, edgetab=ends, edlotab=carried)
+    levels = [int(word) for word in scotch_gmap.target_text(where).split()[2:]]
+    machine.tleaf(levels[0::2], levels[1::2])
+    for way, (flag, ratio) in WAYS.items():
+        began = time.process_time()
+        strategy, pe = scotchpy.Strat(), np.zeros(graph.n, np.int64)
+        strategy.graph_map_build(getattr(scotchpy, flag), where.k, ratio)
+        given.map(machine, strategy, pe)
+        seconds = time.process_time() - began
+        yield {"tool": way, "comm_cost": cost(graph, where, pe), "most": int(np.bincount(pe).max()),
+               "cpu_seconds": seconds}  # fmt: skip
 
 
 def measure(
     folder: Path, kind: str, done: set[tuple[str, str, str]], seed: int, arcs: int
 ) -> Iterator[Record]:
     """Yield a record per recording and tool that is not done yet, on one kind of machines."""
-    rivals = [f"{SCOTCH} {way}" for way in scotch_gmap.WAYS]
-    tools = [*PRESETS, *rivals, *([BEST] if arcs else [])]
+    tools = [*PRESETS, *WAYS, *([BEST] if arcs else [])]
     for name in RECORDINGS:
         missing = [tool for tool in tools if (kind, name, tool) not in done]
         if not missing:
@@ -129,7 +147,7 @@ def measure(
         graph = hb.read(str(folder / name), holds="pattern")
         where = hb.allocate(MACHINES[kind][graph.n])
         found = [ours(graph, where, preset, seed) for preset in PRESETS if preset in missing]
-        if set(rivals) & set(missing):
+        if set(WAYS) & set(missing):
             found.append(scotch(graph, where))
         if BEST in missing:
             found.append(endless(graph, where, arcs, seed))
@@ -139,7 +157,7 @@ def measure(
 
 
 def balanced(tools: dict[str, Record]) -> Record | None:
-    """The better balanced answer of Scotch: fewest tasks on its fullest PE, then least J."""
+    """The best balanced answer of Scotch: fewest tasks on its fullest PE, then least J."""
     rows = [record for tool, record in tools.items() if tool.startswith(SCOTCH)]
     return min(rows, key=lambda record: (record["most"], record["comm_cost"]), default=None)
 
@@ -186,7 +204,7 @@ def summary(cases: list[dict[str, Record]]) -> str:
         mean, most = np.exp(np.log(found).mean(axis=0)), found.max(axis=0)
         lines.append(
             f"{preset}: J / in order {mean[0]:.3f} (largest {most[0]:.3f}), "
-            f"J / scotch_gmap {mean[1]:.3f} (largest {most[1]:.3f})"
+            f"J / scotch {mean[1]:.3f} (largest {most[1]:.3f})"
         )
     rivals = [balanced(tools) for tools in cases]
     crowded = [rival["recording"] for rival in rivals if rival and rival["most"] > 1]
@@ -195,7 +213,7 @@ def summary(cases: list[dict[str, Record]]) -> str:
         answers = {tools[preset]["comm_cost"] for preset in PRESETS}
         equal += rival is not None and answers == {rival["comm_cost"]}
     lines.append(f"the same J by all presets and Scotch: {equal} of {len(cases)}")
-    return "\n".join([*lines, "two tasks on a PE by Scotch, both ways: " + (", ".join(crowded) or "none")])
+    return "\n".join([*lines, "two tasks on a PE by Scotch, all ways: " + (", ".join(crowded) or "none")])
 
 
 def remaining(cases: list[dict[str, Record]]) -> str:
@@ -232,10 +250,7 @@ def main() -> None:
     folder = shared_folder()
     if folder is None:
         raise SystemExit("no folder of developers' samples (HOPBYTES_SHARED)")
-    try:
-        print(f"rival: {scotch_gmap.program().path}")
-    except scotch_gmap.AbsentError as error:
-        raise SystemExit(str(error)) from None
+    need("scotchpy")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     text = options.out.read_text() if options.out.exists() else ""
     records = [json.loads(line) for line in text.splitlines()]

@@ -30,8 +30,8 @@ BESIDE = [
     run_row("b", "hopbytes", "fast", 200, 1.0, family="3-D"),
 ]
 RECORDED = [
-    recorded("r", 64, "eco", 80, 100, 0.5), recorded("r", 64, "scotch_gmap plain", 40, 100, 0.1),
-    recorded("s", 2048, "eco", 50, 250, 9.0), recorded("s", 2048, "scotch_gmap plain", 100, 250, 0.1),
+    recorded("r", 64, "eco", 80, 100, 0.5), recorded("r", 64, "scotch default 0", 40, 100, 0.1),
+    recorded("s", 2048, "eco", 50, 250, 9.0), recorded("s", 2048, "scotch default 0", 100, 250, 0.1),
 ]  # fmt: skip
 GROWN = [
     {"family": "2-D", "preset": "fast", "n": 20, "m": 20, "inner_seconds": 3.0, "peak_rss_bytes": 1},
@@ -61,6 +61,13 @@ THREADED = [
     for tool, walls in {"fast": (6.0, 2.0), "eco": (10.0, 4.0), "strong": (9.0, 9.0)}.items()
     for threads, seconds in zip((1, 4), walls, strict=True)
 ]
+CUTS = [
+    {"graph": graph, "tool": tool, "seed": seed, "cut": cut, "cpu_seconds": seconds}
+    for graph, tool, seed, cut, seconds in (
+        ("a", "metis", 0, 10, 1.0), ("a", "metis", 1, 30, 2.0), ("a", "fast", 0, 40, 16.0),
+        ("b", "metis", 0, 10, 1.0), ("b", "fast", 0, 2, 9.0), ("b", "fast", 1, 2, 4.0),
+    )
+]  # fmt: skip
 ON_GPU = [{"n": 4, "J": [2, 8]}, {"n": 4, "J": [3]}, {"n": 5, "J": [9]}]
 BY_HAND = [
     (BESIDE, {"what": "ratio", "contender": "hopbytes:fast", "measure": "comm_cost"}, 1.0),
@@ -81,6 +88,9 @@ BY_HAND = [
     (UNIT, {"what": "broken"}, 1.0),
     (NETWORKED, {"what": "behind", "contender": "eco", "objective": "hop_bytes"}, 1.0),
     (THREADED, {"what": "least_speed_up", "presets": ["fast", "eco"], "threads": 4}, 2.5),
+    (CUTS, {"what": "beside_metis", "preset": "fast", "of": "cut"}, (2 * 0.2) ** 0.5),
+    (CUTS, {"what": "beside_metis", "preset": "fast", "of": "cpu"}, 8.0),
+    (CUTS, {"what": "beside_metis", "preset": "fast", "of": "largest"}, 2.0),
     (ON_GPU, {"what": "on_gpu", "of": "J", "vertices": 4}, 4.0),
 ]
 

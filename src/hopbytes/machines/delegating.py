@@ -14,7 +14,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level, Machine, NetworkUse, machines
 from hopbytes.machines.named_tree import NamedTree
 from hopbytes.machines.network import Network
-from hopbytes.machines.network_machine import NetworkMachine, repeated_counts, starts_with_node
+from hopbytes.machines.network_machine import NetworkMachine, with_inside
 from hopbytes.machines.node.job import JobInfo, same_host
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine
@@ -199,11 +199,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
         return NestedMachine(base, outside, nodes)
     if not isinstance(inside, Tree):
         raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
-    if isinstance(outer, (NetworkMachine, NamedTree)):
-        return outer.nested(inside)
-    whole = starts_with_node(inside)
-    counts = repeated_counts(inside, units)
-    return Tree((*outer.tiers, *inside.tiers[whole:]), (*outer.children, *counts))
+    return with_inside(outer, inside) if isinstance(outer, Tree) else outer.nested(inside)
 
 
 def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMachine, Tree]:

@@ -15,6 +15,7 @@ from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
+from hopbytes.util.computed_once import kept
 from hopbytes.util.random_numbers import RandomNumbers
 
 if TYPE_CHECKING:
@@ -127,14 +128,12 @@ class NetworkDistance:
         return int(self.inside_costs[self.inside_bits])
 
     @property
+    @kept
     def largest(self) -> int:
         """Largest distance between two places; on grids of more than 2048 nodes in use a bound of it."""
-        if "largest" not in self._cache:
-            width = int(self.labels[0] ^ self.labels[-1]).bit_length()
-            one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
-            most = int(self.inside_costs[width]) if one_node else max(self.least, self._most_apart())
-            self._cache["largest"] = most
-        return int(self._cache["largest"])
+        width = int(self.labels[0] ^ self.labels[-1]).bit_length()
+        one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
+        return int(self.inside_costs[width]) if one_node else max(self.least, self._most_apart())
 
     def _most_apart(self) -> int:
         nodes = self._nodes()[0]
@@ -163,6 +162,7 @@ class NetworkDistance:
         places = np.arange(len(self.labels))
         return self.apart(places[:, None], places[None, :])
 
+    @kept
     def tree_deviation(self) -> float:
         """Return how far the distances between nodes are from those of a tree.
 
@@ -173,17 +173,15 @@ class NetworkDistance:
         It is 0.12 on hypercubes of any size, 0.17 on a torus of 8 x 8 x 8 nodes, 0.25 on one of 16 x 16 x 16
         and 0.7 on a mesh of 32 x 32, but at most 0.02 on dragonflies and HyperX and 0 on fat trees.
         """
-        if "tree_deviation" not in self._cache:
-            nodes, _ = self._nodes()
-            half = np.uint64(32)
-            drawn = (RandomNumbers(0).words(3 * TRIPLES) >> half) * np.uint64(len(nodes)) >> half
-            some = nodes[drawn.astype(np.int64).reshape(3, TRIPLES)]
-            apart = np.sort(self._hops(some, np.roll(some, 1, axis=0)), axis=0)
-            near = np.append(apart[0], self._hops(nodes[1:], nodes[:-1]))
-            least = int(near[near > 0].min(initial=NO_ROUTE))
-            difference = float((apart[2] - apart[1]).mean())
-            self._cache["tree_deviation"] = difference / least / max(1.0, math.log2(len(nodes)))
-        return float(self._cache["tree_deviation"])
+        nodes, _ = self._nodes()
+        half = np.uint64(32)
+        drawn = (RandomNumbers(0).words(3 * TRIPLES) >> half) * np.uint64(len(nodes)) >> half
+        some = nodes[drawn.astype(np.int64).reshape(3, TRIPLES)]
+        apart = np.sort(self._hops(some, np.roll(some, 1, axis=0)), axis=0)
+        near = np.append(apart[0], self._hops(nodes[1:], nodes[:-1]))
+        least = int(near[near > 0].min(initial=NO_ROUTE))
+        difference = float((apart[2] - apart[1]).mean())
+        return difference / least / max(1.0, math.log2(len(nodes)))
 
     def apart(self, a: Int64, b: Int64) -> Int64:
         hops = self._hops(self.endpoint[a], self.endpoint[b])
@@ -198,21 +196,16 @@ class NetworkDistance:
         """Return the hops of the longer route, there or back: distances are symmetric, routes need not be."""
         return np.maximum(self.network.hops(a, b), self.network.hops(b, a))
 
+    @kept
     def _nodes(self) -> tuple[Int32, Int32]:
         """Endpoints in use, ascending, and the position among them of each place's."""
-        if "nodes" not in self._cache:
-            nodes, position = np.unique(self.endpoint, return_inverse=True)
-            self._cache["nodes"] = nodes.astype(np.int32), position.astype(np.int32)
-        found: tuple[Int32, Int32] = self._cache["nodes"]
-        return found
+        nodes, position = np.unique(self.endpoint, return_inverse=True)
+        return nodes.astype(np.int32), position.astype(np.int32)
 
+    @kept
     def lowered(self) -> LoweredNetwork:
         """Return arrays for kernels, built once; UnsupportedError for too many nodes without a grid."""
-        if "lowered" not in self._cache:
-            grid = self.network.form.kind == "grid"
-            self._cache["lowered"] = self._on_grid() if grid else self._with_table()
-        lowered: LoweredNetwork = self._cache["lowered"]
-        return lowered
+        return self._on_grid() if self.network.form.kind == "grid" else self._with_table()
 
     def _grid(self) -> tuple[int, Int64, Int64]:
         """Nodes per router, routers per dimension, and the size at which each closes."""

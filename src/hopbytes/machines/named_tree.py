@@ -10,10 +10,10 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.switch_tree import SwitchTree
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
-from hopbytes.machines.network_machine import Count, inside_spec, repeated_counts, starts_with_node
+from hopbytes.machines.network_machine import inside_spec, starts_with_node, with_inside
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
 from hopbytes.machines.spec_fields import FileSpec, wanted_hosts
-from hopbytes.machines.tree import Tree, bad, check_levels
+from hopbytes.machines.tree import Tree, bad, check_levels, count_of
 
 #: Options of the specs of such files: hosts to keep, and distances of levels.
 TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
@@ -31,14 +31,10 @@ class NamedTree(ComposedMachine):
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
-        tree, inside, nodes = self.outside, self.inside, len(self.hosts)
-        if inside is not None:
-            whole = starts_with_node(inside)
-            if whole and inside.children[0] != nodes:
-                raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
-            counts = (*tree.children, *repeated_counts(inside, nodes))
-            tree = Tree((*tree.tiers, *inside.tiers[whole:]), counts)
-        object.__setattr__(self, "tree", tree)
+        inside, nodes = self.inside, len(self.hosts)
+        if inside is not None and starts_with_node(inside) and inside.children[0] != nodes:
+            raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
+        object.__setattr__(self, "tree", with_inside(self.outside, inside))
 
     @classmethod
     def from_switches(cls, kind: str, spec: FileSpec, switches: SwitchTree) -> NamedTree:
@@ -52,10 +48,8 @@ class NamedTree(ComposedMachine):
         defaults = _default_distances(found.levels)
         check_levels(replaced, list(defaults))
         tiers = tuple(Level(name, replaced.get(name, distance)) for name, distance in defaults.items())
-        counts: tuple[Count, ...] = tuple(
-            count[0] if len(set(count)) == 1 else count for count in found.counts
-        )
-        return cls(spec.text(kind), Tree(tiers, counts), found.hosts, found.notices)
+        outside = Tree(tiers, tuple(map(count_of, found.counts)))
+        return cls(spec.text(kind), outside, found.hosts, found.notices)
 
     def _identity(self) -> tuple[object, ...]:
         return self.tree, self.hosts

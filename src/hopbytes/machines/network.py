@@ -48,6 +48,11 @@ def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -
     return " -> ".join(reversed(ends) if link % 2 else ends)
 
 
+def name_on_grid(router: int, sizes: tuple[int, ...]) -> str:
+    """Return the name of a router of a grid by its coordinates, ``r2.0``."""
+    return "r" + ".".join(str(coordinate) for coordinate in np.unravel_index(router, sizes))
+
+
 #: Prices are exact where the slowest link needs none above this; else the best ones up to it are searched.
 MOST_PRICE = 2**16
 #: Relative error of the ratio of two prices that is negligible.
@@ -118,6 +123,12 @@ class Geometry(NamedTuple):
     places: Int64  # int64[coordinates, endpoints]: Counted from 0; a switch is counted in its group
     sizes: tuple[int, ...] = ()  # of grids: routers per dimension. Empty for hierarchies.
     wrapped: tuple[bool, ...] = ()  # of grids, per dimension: a ring, or a line
+
+
+def geometry_of_grid(routers: Int64, sizes: tuple[int, ...], wrapped: tuple[bool, ...]) -> Geometry:
+    """Return the coordinates of nodes on a grid by the router of each."""
+    places = np.stack(np.unravel_index(routers, sizes)).astype(np.int64)
+    return Geometry(tuple(AXES[: len(sizes)]), places, sizes, wrapped)
 
 
 def spread_routes(
@@ -213,11 +224,11 @@ class Network:
         """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
         return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
 
-    def batches(self, sources: Any, targets: Any, size: int = BATCH) -> Iterator[tuple[slice, Routes]]:
-        """Yield routes for `size` flows at a time, with the slice of the flows they belong to."""
+    def batches(self, sources: Any, targets: Any) -> Iterator[tuple[slice, Routes]]:
+        """Yield routes for some flows at a time, with the slice of the flows they belong to."""
         sources, targets = self._endpoints(sources), self._endpoints(targets)
-        for start in range(0, len(sources), size):
-            part = slice(start, min(start + size, len(sources)))
+        for start in range(0, len(sources), BATCH):
+            part = slice(start, min(start + BATCH, len(sources)))
             yield part, self.routes(sources[part], targets[part])
 
     def _endpoints(self, numbers: Any) -> Int32:

@@ -16,11 +16,10 @@ from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Leve
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
 from hopbytes.machines.spec_fields import wanted_hosts
-from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, check_levels, shorten
+from hopbytes.machines.tree import MAX_DISTANCE, Count, Tree, bad, check_levels, shorten
 from hopbytes.util.computed_once import computed_once
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
-Count = int | tuple[int, ...]
 
 #: Largest distance per hop: sums of distances from one core to all others then fit 63 bits.
 MAX_PER_HOP = 2**24
@@ -94,15 +93,15 @@ class NetworkMachine(ComposedMachine):
     def with_defaults_written(self: Kind) -> Kind:
         return self._replaced(self.hop_distance, self.levels_inside)
 
+    def tree_outside(self) -> Tree:
+        """Return the levels down to the nodes."""
+        tiers, counts = self.units_outside()
+        return Tree((*tiers, Level("node", self.node_distance())), counts)
+
     @property
     @computed_once(16)
     def topology(self) -> Tree:
-        outside, counts = self.units_outside()
-        node, inside = Level("node", self.node_distance()), self.levels_inside
-        if inside is None:
-            return Tree((*outside, node), counts)
-        tiers = inside.tiers[starts_with_node(inside) :]
-        return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, self.n_nodes)))
+        return with_inside(self.tree_outside(), self.levels_inside)
 
     @property
     def node_level(self) -> int:
@@ -164,8 +163,7 @@ class NetworkHierarchy(NetworkMachine):
     groups = ComposedMachine.groups
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        outside, counts = self.units_outside()
-        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
+        return self.tree_outside().split(nodes)
 
 
 def check_nodes(machine: NetworkMachine) -> None:
@@ -194,12 +192,13 @@ def starts_with_node(inside: Tree) -> bool:
     return inside.tiers[0].name == "node" and inside.tiers[0].distance == MAX_DISTANCE
 
 
-def repeated_counts(inside: Tree, units: int) -> tuple[Count, ...]:
-    """Return the counts of levels inside `units` units: a list for one unit is repeated for each of them."""
+def with_inside(outer: Tree, inside: Tree | None) -> Tree:
+    """Put levels inside the innermost units of a tree; a list of counts for one unit is repeated for all."""
+    if inside is None:
+        return outer
     whole = starts_with_node(inside)
-    return tuple(
-        count if whole or isinstance(count, int) else count * units for count in inside.children[whole:]
-    )
+    counts = (n if whole or isinstance(n, int) else n * outer.n_cores for n in inside.children[whole:])
+    return Tree((*outer.tiers, *inside.tiers[whole:]), (*outer.children, *counts))
 
 
 def children_of(units: int, full: int, size: int, nodes: int) -> Count:

@@ -16,7 +16,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
-from hopbytes.machines.tree import Tree, bad, check_levels
+from hopbytes.machines.tree import Count, Tree, bad, check_levels, count_of
 from hopbytes.text.hostlist import distinct_hosts, expand_hosts
 
 if TYPE_CHECKING:
@@ -219,11 +219,10 @@ def _merged(names: list[str], levels: list[Int64], pus_known: bool) -> tuple[Tre
     for (kinds, _), name in zip(reversed(groups), reversed(chosen), strict=True):
         inner = default_distance(kinds, inner)
         tiers.insert(0, Level(name, inner))
-    children: list[int | tuple[int, ...]] = []
+    children: list[Count] = []
     outer = np.zeros(len(levels[0]), np.int64)
     for _, units in groups:
         heads = np.flatnonzero(np.diff(units, prepend=-1))
-        counts = np.bincount(outer[heads])
-        children.append(int(counts[0]) if np.all(counts == counts[0]) else tuple(counts.tolist()))
+        children.append(count_of(np.bincount(outer[heads]).tolist()))
         outer = units
     return Tree(tuple(tiers), tuple(children)), same_as

@@ -94,6 +94,12 @@ def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DI
     return value
 
 
+def check_choice(field: str, word: str, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those a field may have."""
+    if word not in known:
+        raise bad(f"{field}={shorten(word)}, expected one of {', '.join(known)}")
+
+
 def changed_fields(*fields: tuple[str, object, object]) -> str:
     """Write ``:key=value`` for each (key, value, default) whose value is not the default one."""
     return "".join(f":{key}={value}" for key, value, default in fields if value != default)

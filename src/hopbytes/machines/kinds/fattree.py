@@ -11,9 +11,9 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
-from hopbytes.machines.network_machine import Count, NetworkHierarchy, check_nodes, children_of
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, bad, shorten
+from hopbytes.machines.network_machine import NetworkHierarchy, check_nodes, children_of
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Count, Tree, bad
 from hopbytes.util.computed_once import computed_once
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
@@ -58,8 +58,7 @@ class FatTree(NetworkHierarchy):
         if not levels == len(self.above) == len(self.cables) == len(self.bandwidth):
             what = f"up for {len(self.above)}, cables for {len(self.cables)}, bw for {len(self.bandwidth)}"
             raise bad(f"fattree: {levels} levels, {what}, expected one of each per level")
-        if self.rule not in RULES:
-            raise bad(f"fattree: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
+        check_choice("fattree: route", self.rule, RULES)
         if not 1 <= self.nodes <= self.places <= MAX_CORES:
             raise bad(f"fattree: nodes={self.nodes}, expected 1 to {self.places}, and at most {MAX_CORES}")
         if sum(self.cables_per_level()) > MAX_CABLES:

@@ -11,14 +11,14 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.network import (
-    AXES,
     MAX_LINKS,
-    Geometry,
     Network,
     Wiring,
     from_nodes,
+    geometry_of_grid,
     name_link_of_node,
     name_node,
+    name_on_grid,
 )
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
@@ -91,12 +91,9 @@ class HyperX(NetworkMachine):
         capacity = np.full(first + routers * ports, self.bandwidth[1], np.int64)
         capacity[:first] = self.bandwidth[0]
 
-        def name_router(router: int) -> str:
-            return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
-
         def name_link(link: int) -> str:
             if link < first:
-                return name_link_of_node(link, nodes, name_router)
+                return name_link_of_node(link, nodes, lambda router: name_on_grid(router, sizes))
             router, port = divmod(link - first, ports)
             there = [int(c) for c in np.unravel_index(router, sizes)]
             for d, size in enumerate(sizes):
@@ -104,7 +101,8 @@ class HyperX(NetworkMachine):
                     there[d] = port + (port >= there[d])
                     break
                 port -= size - 1
-            return f"{name_router(router)} -> {name_router(int(np.ravel_multi_index(there, sizes)))}"
+            far = int(np.ravel_multi_index(there, sizes))
+            return f"{name_on_grid(router, sizes)} -> {name_on_grid(far, sizes)}"
 
         def wiring() -> Wiring:
             out, back, at = from_nodes(routers * nodes, nodes)
@@ -120,12 +118,9 @@ class HyperX(NetworkMachine):
             head = np.concatenate([back, routers * nodes + far.reshape(-1)])
             return Wiring(tail, head, at, routers * nodes + routers)
 
-        def geometry() -> Geometry:
-            router = np.repeat(np.arange(routers), nodes)
-            places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
-            return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
-
+        lines = (False,) * len(sizes)
         form = RouteForm("hyperx", np.array([nodes, len(sizes), *sizes], np.int64))
         return Network(
-            form, routers * nodes, routers, capacity, name_link, name_node, wiring, geometry=geometry
+            form, routers * nodes, routers, capacity, name_link, name_node, wiring,
+            geometry=lambda: geometry_of_grid(np.repeat(np.arange(routers), nodes), sizes, lines),
         )

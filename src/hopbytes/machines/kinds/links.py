@@ -15,7 +15,7 @@ from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import changed_fields, file_spec
+from hopbytes.machines.spec_fields import changed_fields, check_choice, file_spec
 from hopbytes.machines.tree import Tree, bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
@@ -47,8 +47,7 @@ class Links(NetworkMachine):
     links: Network | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise bad(f"links: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
+        check_choice("links: route", self.rule, RULES)
         if self.rule == "spread" and self.found.routes:
             raise bad(f"links: route=spread, but {shorten(self.path)} gives routes: expected one of both")
         if self.links is None:

@@ -10,15 +10,9 @@ from hopbytes.kernels.routes import NO_ROUTE, RouteForm
 from hopbytes.machines.base import GPU_NAMES, Level, NetworkUse, machines
 from hopbytes.machines.distances import RailDistance, RailUnits
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring
-from hopbytes.machines.network_machine import (
-    Count,
-    NetworkHierarchy,
-    check_nodes,
-    children_of,
-    distance_inside,
-)
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined
-from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.machines.network_machine import NetworkHierarchy, check_nodes, children_of, distance_inside
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined
+from hopbytes.machines.tree import MAX_CORES, Count, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 RULES = ("spines", "pxn")
@@ -74,8 +68,7 @@ class Rails(NetworkHierarchy):
             raise bad(f"rails: domain={self.domain}, expected at most the {self.hosts} hosts")
         if pod % self.domain:
             raise bad(f"rails: pod={pod}, expected a multiple of domain={self.domain}")
-        if self.rule not in RULES:
-            raise bad(f"rails: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
+        check_choice("rails: route", self.rule, RULES)
         if not self.spines and (self.rule != "pxn" or pod < self.hosts):
             raise bad("rails: spines=0, expected route=pxn and a single pod, or spine switches")
         gpus, domains, leaves, spines = _counts(self._sizes)

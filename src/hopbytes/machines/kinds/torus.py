@@ -12,9 +12,9 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import hilbert_order, occupied
-from hopbytes.machines.network import AXES, Geometry, Network, Wiring
+from hopbytes.machines.network import AXES, Network, Wiring, geometry_of_grid, name_on_grid
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
@@ -60,10 +60,8 @@ class Torus(NetworkMachine):
         if not len(self.sizes) == len(self.wrapped) == len(self.bandwidth) >= 1:
             what = f"wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}"
             raise bad(f"{len(self.sizes)} dimensions, {what}, expected one of each per dimension")
-        if self.order not in ORDERS:
-            raise bad(f"torus: order={shorten(self.order)}, expected {' or '.join(ORDERS)}")
-        if self.rule not in RULES:
-            raise bad(f"torus: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
+        check_choice("torus: order", self.order, ORDERS)
+        check_choice("torus: route", self.rule, RULES)
         if self.n_nodes > MAX_CORES:
             raise bad(f"{self.n_nodes} nodes, expected at most {MAX_CORES}")
         check_nodes(self)
@@ -109,21 +107,18 @@ class Torus(NetworkMachine):
                 along[size - 1, ..., d, 0] = along[0, ..., d, 1] = 0
         table = (hilbert_order(sizes) if self.order == "hilbert" else np.empty(0)).astype(np.int32)
 
-        def name_router(router: int) -> str:
-            return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
-
         def name_link(link: int) -> str:
             router, port = divmod(link, 2 * dimensions)
             d, negative = divmod(port, 2)
             there = [int(c) for c in np.unravel_index(router, sizes)]
             there[d] = (there[d] + (-1 if negative else 1)) % sizes[d]
-            far = name_router(int(np.ravel_multi_index(there, sizes)))
-            return f"{name_router(router)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
+            far = name_on_grid(int(np.ravel_multi_index(there, sizes)), sizes)
+            return f"{name_on_grid(router, sizes)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
 
         def name_endpoint(node: int) -> str:
             router, rank = divmod(node, nodes)
             router = int(table[router]) if len(table) else router
-            return f"n{node} at {name_router(router)}" + (f", {rank}" if nodes > 1 else "")
+            return f"n{node} at {name_on_grid(router, sizes)}" + (f", {rank}" if nodes > 1 else "")
 
         def router_of_node() -> Int64:
             return np.repeat((table if len(table) else np.arange(routers)).astype(np.int64), nodes)
@@ -138,15 +133,11 @@ class Torus(NetworkMachine):
                     head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
             return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), router_of_node(), routers)
 
-        def geometry() -> Geometry:
-            places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
-            return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
-
         numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(self.rule)], np.int64)
         form = RouteForm("grid", numbers, table, split=self.rule == "spread")
         return Network(
             form, routers * nodes, routers, capacity.reshape(-1), name_link, name_endpoint, wiring,
-            geometry=geometry,
+            geometry=lambda: geometry_of_grid(router_of_node(), sizes, wrapped),
         )
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:

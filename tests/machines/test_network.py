@@ -82,10 +82,10 @@ def test_figures_are_those_of_exact_fractions(tmp_path, speeds, size):
     assert found.avg_congestion == float(mean)
     assert found.var_congestion == float(sum((value - mean) ** 2 for value in values.values()) / len(values))
     assert objectives["max_congestion"]().value(graph, where, pe) == found.max_congestion
-    hottest = hottest_links(graph, where, pe, 5)
+    hottest = hottest_links(graph, where, pe)
     ranked = sorted(values, key=lambda link: (-values[link], link))
     names = [where.machine.network().name_link(link) for link in ranked]
-    assert [one.name for one in hottest] == names[:5]
+    assert [one.name for one in hottest] == names[:10]
 
 
 def test_a_map_that_only_wants_distances_ends_well(tmp_path):

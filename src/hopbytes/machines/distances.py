@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -203,27 +203,38 @@ class NetworkDistance:
         return nodes.astype(np.int32), position.astype(np.int32)
 
     @kept
-    def lowered(self) -> LoweredNetwork:
-        """Return arrays for kernels, built once; UnsupportedError for too many nodes without a grid."""
-        return self._on_grid() if self.network.form.kind == "grid" else self._with_table()
+    def lowered(self) -> tuple[UInt64, Int64]:
+        """Return the labels, and what else compiled code makes its distances from, built once.
+
+        The second array holds numbers, costs inside a node, coordinates or rows of all places and the table
+        of hops, in the order of ``NetworkDistance`` in core/graph/distance.hpp. Entry 4 is the largest
+        distance. UnsupportedError for too many nodes without a grid.
+        """
+        hops = np.empty(0, np.uint16)
+        if self.network.form.kind == "grid":
+            per_router, sizes, folds = self._grid()
+            routers = self.endpoint // per_router
+            if len(self.network.form.table):  # nodes along a curve
+                routers = self.network.form.table[routers]
+            place = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1)
+            dimensions, nodes = len(sizes), 0
+        else:
+            used, place = self._nodes()
+            dimensions, nodes, folds, hops = 0, len(used), np.empty(0, np.int64), self._hop_table()
+        head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
+        parts = [np.array(head, np.int64), self.inside_costs, folds]
+        for narrow in (place.astype(np.int32), hops):
+            flat = np.ascontiguousarray(narrow).reshape(-1)
+            filled = np.zeros(-(-flat.nbytes // 8), np.int64)
+            filled.view(flat.dtype)[: len(flat)] = flat
+            parts.append(filled)
+        return np.ascontiguousarray(self.labels), np.concatenate(parts)
 
     def _grid(self) -> tuple[int, Int64, Int64]:
         """Nodes per router, routers per dimension, and the size at which each closes."""
         per_router, dimensions, *rest = self.network.form.numbers.tolist()
         sizes, wrapped = np.array(rest[:dimensions]), np.array(rest[dimensions : 2 * dimensions], np.bool_)
         return per_router, sizes, np.where(wrapped, sizes, 2 * sizes)  # 2 x size: never shorter
-
-    def _on_grid(self) -> LoweredNetwork:
-        per_router, sizes, folds = self._grid()
-        routers = self.endpoint // per_router
-        if len(self.network.form.table):  # nodes along a curve
-            routers = self.network.form.table[routers]
-        coordinates = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1)
-        return self._packed(len(sizes), 0, folds, coordinates, np.empty(0, np.uint16))
-
-    def _with_table(self) -> LoweredNetwork:
-        nodes, position = self._nodes()
-        return self._packed(0, len(nodes), np.empty(0), position, self._hop_table())
 
     def _hop_table(self) -> UInt16:
         """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
@@ -239,27 +250,6 @@ class NetworkDistance:
             raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
         longer: UInt16 = np.maximum(hops, hops.T)
         return longer
-
-    def _packed(self, dimensions: int, nodes: int, folds: Any, place: Any, hops: UInt16) -> LoweredNetwork:
-        head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
-        parts = [np.array(head, np.int64), self.inside_costs, np.asarray(folds, np.int64)]
-        for narrow in (np.asarray(place, np.int32), hops):
-            flat = np.ascontiguousarray(narrow).reshape(-1)
-            filled = np.zeros(-(-flat.nbytes // 8), np.int64)
-            filled.view(flat.dtype)[: len(flat)] = flat
-            parts.append(filled)
-        return LoweredNetwork(np.ascontiguousarray(self.labels), np.concatenate(parts))
-
-
-class LoweredNetwork(NamedTuple):
-    """What compiled code makes its distances from (``NetworkDistance`` in core/graph/distance.hpp).
-
-    `labels` uint64[k]; `packed` int64[...] holds numbers, costs inside a node, coordinates or rows of all
-    places and the table of hops, in the order described there. Entry 4 is the largest distance.
-    """
-
-    labels: UInt64
-    packed: Int64
 
 
 @frozen(eq=False)

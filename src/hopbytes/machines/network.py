@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
@@ -207,7 +207,9 @@ class Network:
             return self.hops(sources, targets), 1
         parts: list[Int64] = []
         common = 1
-        for _, routes in self.batches(sources, targets):
+        flows = self._endpoints(sources), self._endpoints(targets)
+        for start in range(0, len(flows[0]), BATCH):
+            routes = self.routes(*(ends[start : start + BATCH] for ends in flows))
             above, parted = routes.numerators, routes.denominators
             if above is None or parted is None:
                 above = parted = np.ones(len(routes.links), np.int64)
@@ -221,15 +223,8 @@ class Network:
         return lengths, common
 
     def routes(self, sources: Any, targets: Any) -> Routes:
-        """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
+        """Return the links that flows take, all at once."""
         return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
-
-    def batches(self, sources: Any, targets: Any) -> Iterator[tuple[slice, Routes]]:
-        """Yield routes for some flows at a time, with the slice of the flows they belong to."""
-        sources, targets = self._endpoints(sources), self._endpoints(targets)
-        for start in range(0, len(sources), BATCH):
-            part = slice(start, min(start + BATCH, len(sources)))
-            yield part, self.routes(sources[part], targets[part])
 
     def _endpoints(self, numbers: Any) -> Int32:
         """Return endpoints as compiled code takes them; IndexError for any that does not exist."""

@@ -20,6 +20,8 @@ from hopbytes.machines.tree import Count, Tree, bad, check_levels, count_of
 from hopbytes.text.hostlist import distinct_hosts, expand_hosts
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from hopbytes.machines.node.job import JobInfo
 
 #: A distance; several may be at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
@@ -52,6 +54,24 @@ class NodeMachine(ComposedMachine):
             tree = tree.with_distances(_resolved(tree, same_as, self.replaced))
         object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "inventory", replace(self.inventory, same_as=same_as))
+
+    @classmethod
+    def of_parts(
+        cls, kind: str, text: str, split: Callable[[str], tuple[str, list[str]]],
+        read: Callable[[str], NodeTree],
+    ) -> Self:
+        """Read ``A@n[1-8],kind:B@n[9-16]``, perhaps with distances behind; a single part needs no hosts."""
+        body, replaced = cut_overrides(text)
+        parts = body.split(f",{kind}:")
+        trees: list[NodeTree] = []
+        hosts: list[str] = []
+        for part in parts:
+            source, names = split(part)
+            if len(parts) > 1 and not names:
+                raise bad(f"{kind}:{source[:60]} without hosts, expected @n[1-8] where there are several")
+            trees += [read(source)] * max(1, len(names))
+            hosts += names
+        return cls(f"{kind}:{body}", NodeInventory.of(trees), distinct_hosts(hosts, "machine"), replaced)
 
     def _identity(self) -> tuple[object, ...]:
         return self.tree, self.hosts, self.inventory
@@ -116,24 +136,6 @@ def file_and_hosts(kind: str, part: str) -> tuple[str, list[str]]:
     if not path:
         raise bad(f"{kind}: without a file name, expected {kind}:FILE[@hosts]")
     return path, hosts
-
-
-def unlike_nodes(
-    kind: str, text: str, split: Callable[[str], tuple[str, list[str]]], read: Callable[[str], NodeTree]
-) -> tuple[NodeInventory, tuple[str, ...], dict[str, int], str]:
-    """Read ``A@n[1-8],kind:B@n[9-16]``: inventory, hosts, distances and the spec; one part needs no hosts."""
-    body, replaced = cut_overrides(text)
-    parts = body.split(f",{kind}:")
-    trees: list[NodeTree] = []
-    hosts: list[str] = []
-    for part in parts:
-        source, names = split(part)
-        if len(parts) > 1 and not names:
-            what = f"{kind}:{source[:60]} without hosts, expected @n[1-8] where there are several"
-            raise bad(what)
-        trees += [read(source)] * max(1, len(names))
-        hosts += names
-    return NodeInventory.of(trees), distinct_hosts(hosts, "machine"), replaced, f"{kind}:{body}"
 
 
 def tree_of_nodes(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> tuple[Tree, dict[str, str]]:

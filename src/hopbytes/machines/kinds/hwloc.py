@@ -14,7 +14,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.node.hardware_kinds import ACCELERATORS, DISPLAY_MAKERS, MAKERS, VENDORS
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
-from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
+from hopbytes.machines.node_machine import NodeMachine, file_and_hosts
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.documents import Element, read_xml
 
@@ -54,9 +54,7 @@ class Hwloc(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
-        split = partial(file_and_hosts, "hwloc")
-        inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
-        return cls(spec, inventory, hosts, replaced)
+        return cls.of_parts("hwloc", text, partial(file_and_hosts, "hwloc"), read_hwloc)
 
 
 def read_hwloc(path: str) -> NodeTree:
@@ -86,16 +84,13 @@ def read_hwloc(path: str) -> NodeTree:
     reader = _Objects(path)
     machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
     allowed = reader.usable(roots[0])
-    host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
+    infos = [*roots[0].named("info"), *top.named("info")]  # hwloc 3 moved them up
+    host = next((info.get("value") for info in infos if info.get("name") == "HostName"), "")
     gpus, notices = find_gpus(path, top, roots[0], allowed)
     return node_tree(
         machine, allowed, gpus=gpus, host=host, numa=max(1, len(reader.memory)), where=path,
         numa_barred=reader.barred(roots[0]), notices=notices,
     )  # fmt: skip
-
-
-def _infos(top: Element, machine: Element) -> list[Element]:
-    return [*machine.named("info"), *top.named("info")]  # hwloc 3 moved them up
 
 
 @dataclass
@@ -118,18 +113,18 @@ class _Objects:
                 memory += self.memory_nodes(child)
                 continue
             if kind == "numa":
-                self.memory.append(self.number(child, "os_index", -1))
+                self.memory.append(self.number(child))
             inner = self.inside(child)
             if kind == "pu":
                 parts.append(Part("pu", self.pu(child)))
             elif kind is None:
                 parts += inner
             elif inner:
-                parts.append(Part(kind, self.number(child, "os_index", -1), inner))
-        self.memory += [self.number(node, "os_index", -1) for node in memory]
+                parts.append(Part(kind, self.number(child), inner))
+        self.memory += map(self.number, memory)
         local = [node for node in memory if "cpuset" not in node.attributes or self.cpuset(node, "cpuset")]
         if local and parts:
-            return (Part("numa", self.number(local[0], "os_index", -1), tuple(parts)),)
+            return (Part("numa", self.number(local[0]), tuple(parts)),)
         return tuple(parts)
 
     def kind(self, element: Element) -> str | None:
@@ -142,13 +137,7 @@ class _Objects:
 
     def has_pus(self, element: Element) -> bool:
         """Whether hardware threads lie inside, as in memory nodes of hwloc 1.x."""
-        stack = [element]
-        while stack:
-            found = stack.pop()
-            if found.get("type") == "PU":
-                return True
-            stack.extend(found.named("object"))
-        return False
+        return element.get("type") == "PU" or any(map(self.has_pus, element.named("object")))
 
     def memory_nodes(self, element: Element) -> list[Element]:
         """Memory nodes of a memory child: itself, or those behind memory-side caches."""
@@ -157,7 +146,7 @@ class _Objects:
         return [node for child in element.named("object") for node in self.memory_nodes(child)]
 
     def pu(self, element: Element) -> int:
-        number = self.number(element, "os_index", -1)
+        number = self.number(element)
         if not 0 <= number < MAX_PUS:
             what = f"PU number {element.get('os_index', 'missing')[:20]}, expected 0 to {MAX_PUS - 1}"
             raise FormatError(self.where, element.line, what)
@@ -166,9 +155,10 @@ class _Objects:
         self.pus.add(number)
         return number
 
-    def number(self, element: Element, name: str, default: int) -> int:
-        text = element.get(name)
-        return int(text) if text.isdecimal() and len(text) < 10 else default
+    def number(self, element: Element) -> int:
+        """Number of the operating system; -1 without one."""
+        text = element.get("os_index")
+        return int(text) if text.isdecimal() and len(text) < 10 else -1
 
     def cpuset(self, element: Element, name: str) -> set[int] | None:
         text = element.attributes.get(name)

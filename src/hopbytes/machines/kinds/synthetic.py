@@ -14,7 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
-from hopbytes.machines.node_machine import NodeMachine, unlike_nodes
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.tree import shorten
 from hopbytes.text.cpu_lists import MAX_PUS
 from hopbytes.text.hostlist import expand_hosts
@@ -62,8 +62,7 @@ class Synthetic(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Synthetic:
-        inventory, hosts, replaced, spec = unlike_nodes("synthetic", text, _description, read_synthetic)
-        return cls(spec, inventory, hosts, replaced)
+        return cls.of_parts("synthetic", text, _description, read_synthetic)
 
 
 def _description(part: str) -> tuple[str, list[str]]:

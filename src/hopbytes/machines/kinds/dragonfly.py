@@ -258,9 +258,8 @@ class DragonflyPlus(GroupedSwitches):
 
     @computed_once(16)
     def network(self) -> Network:
-        sizes = groups, leaves, spines, nodes, ports = (
-            self.n_groups, self.switches, self.spines, self.nodes, self.ports,
-        )  # fmt: skip
+        groups, leaves, nodes = self.n_groups, self.switches, self.nodes
+        spines, ports = self.spines, self.ports
         total, first_leaf = groups * leaves * nodes, groups * leaves * nodes
         first_spine = first_leaf + groups * leaves
         vertices = first_spine + groups * spines
@@ -283,7 +282,7 @@ class DragonflyPlus(GroupedSwitches):
             form = spread_routes(tail.astype(np.int32), head, rows, total)
         else:
             first = np.concatenate([-2 - 2 * node, np.arange(vertices - total)]).astype(np.int32)
-            table = _plus_forward(sizes, peers, backs).reshape(-1)
+            table = self._forward(peers, backs).reshape(-1)
             numbers = np.array([total, vertices, len(tail)], np.int64)
             form = RouteForm("forwarding", numbers, table, first, head)
 
@@ -310,34 +309,34 @@ class DragonflyPlus(GroupedSwitches):
             geometry=lambda: geometry_of_groups(groups, leaves, nodes),
         )
 
-
-def _plus_forward(sizes: tuple[int, int, int, int, int], peers: Int64, backs: Int64) -> Int32:
-    """int32[switches, nodes]: link by which each leaf, then each spine, sends to each node."""
-    groups, leaves, spines, nodes, ports = sizes
-    total = groups * leaves * nodes
-    target = np.arange(total)
-    its_leaf, its_group = target // nodes, target // (leaves * nodes)
-    up = 2 * total + 2 * np.arange(groups * leaves * spines).reshape(groups, leaves, spines)
-    number = np.full(backs.shape, -1, np.int64)  # of the links between groups
-    number[backs >= 0] = 2 * total + 2 * groups * leaves * spines + np.arange(int((backs >= 0).sum()))
-    table = np.full((groups * (leaves + spines), total), -1, np.int32)
-    for group in range(groups):
-        port = np.zeros(total, np.int64)  # port by which messages to each node leave this group
-        for other in range(groups):
-            ports_there = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
-            if other != group:
-                port[its_group == other] = ports_there[target[its_group == other] % len(ports_there)]
-        away = its_group != group
-        spine = np.where(away, port // ports, target % spines)
-        for leaf in range(leaves):
-            row = table[group * leaves + leaf]
-            row[:] = up[group, leaf, spine]
-            mine = its_leaf == group * leaves + leaf
-            row[mine] = 2 * target[mine] + 1
-        for number_of_spine in range(spines):
-            row = table[groups * leaves + group * spines + number_of_spine]
-            here = np.flatnonzero(~away)
-            row[here] = up[group, its_leaf[here] % leaves, number_of_spine] + 1
-            there = np.flatnonzero(away & (spine == number_of_spine))
-            row[there] = number[group, port[there]]
-    return table
+    def _forward(self, peers: Int64, backs: Int64) -> Int32:
+        """int32[switches, nodes]: link by which each leaf, then each spine, sends to each node."""
+        groups, leaves, nodes = self.n_groups, self.switches, self.nodes
+        spines, ports = self.spines, self.ports
+        total = groups * leaves * nodes
+        target = np.arange(total)
+        its_leaf, its_group = target // nodes, target // (leaves * nodes)
+        up = 2 * total + 2 * np.arange(groups * leaves * spines).reshape(groups, leaves, spines)
+        number = np.full(backs.shape, -1, np.int64)  # of the links between groups
+        number[backs >= 0] = 2 * total + 2 * groups * leaves * spines + np.arange(int((backs >= 0).sum()))
+        table = np.full((groups * (leaves + spines), total), -1, np.int32)
+        for group in range(groups):
+            port = np.zeros(total, np.int64)  # port by which messages to each node leave this group
+            for other in range(groups):
+                ports_there = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
+                if other != group:
+                    port[its_group == other] = ports_there[target[its_group == other] % len(ports_there)]
+            away = its_group != group
+            spine = np.where(away, port // ports, target % spines)
+            for leaf in range(leaves):
+                row = table[group * leaves + leaf]
+                row[:] = up[group, leaf, spine]
+                mine = its_leaf == group * leaves + leaf
+                row[mine] = 2 * target[mine] + 1
+            for number_of_spine in range(spines):
+                row = table[groups * leaves + group * spines + number_of_spine]
+                here = np.flatnonzero(~away)
+                row[here] = up[group, its_leaf[here] % leaves, number_of_spine] + 1
+                there = np.flatnonzero(away & (spine == number_of_spine))
+                row[there] = number[group, port[there]]
+        return table

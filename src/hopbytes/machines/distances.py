@@ -31,8 +31,23 @@ GPU_ROWS = 256
 TRIPLES = 2**12
 
 
+class _OfPairs:
+    """What follows from `apart`, the distances of pairs of places."""
+
+    __slots__ = ()
+
+    def between(self: Any, a: int, b: int) -> int:
+        return int(self.apart(a, b))
+
+    def matrix(self: Any) -> Int64:
+        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
+        places = np.arange(len(self.labels))
+        distances: Int64 = self.apart(places[:, None], places[None, :])
+        return distances
+
+
 @frozen(eq=False, owns=("labels", "level_of_bit", "costs"))
-class TreeDistance:
+class TreeDistance(_OfPairs):
     """Distances of k places in a tree, as kernels take them.
 
     The label of a place is the path of child numbers from the root, one bit field per level, the
@@ -56,20 +71,12 @@ class TreeDistance:
         """int64[65]: distance for every width of the xor of two labels."""
         return self.costs[self.level_of_bit]
 
-    def between(self, a: int, b: int) -> int:
-        return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
-
     def select(self, places: Int64) -> TreeDistance:
         if len(places) == len(self.labels):
             return self
         return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
 
-    def matrix(self) -> Int64:
-        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
-        places = np.arange(len(self.labels))
-        return self.apart(places[:, None], places[None, :])
-
-    def apart(self, a: Int64, b: Int64) -> Int64:
+    def apart(self, a: Any, b: Any) -> Int64:
         """Distances of pairs of places, broadcast against each other."""
         differing = self.labels[a] ^ self.labels[b]
         levels = np.zeros(differing.shape, np.uint8)
@@ -81,7 +88,7 @@ class TreeDistance:
 
 
 @frozen(eq=False, owns=("table",))
-class TableDistance:
+class TableDistance(_OfPairs):
     """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
 
     table: Int64
@@ -89,9 +96,6 @@ class TableDistance:
     @property
     def largest(self) -> int:
         return int(self.table.max())
-
-    def between(self, a: int, b: int) -> int:
-        return int(self.table[a, b])
 
     def select(self, places: Int64) -> TableDistance:
         if len(places) == len(self.table):
@@ -101,12 +105,12 @@ class TableDistance:
     def matrix(self) -> Int64:
         return self.table
 
-    def apart(self, a: Int64, b: Int64) -> Int64:
+    def apart(self, a: Any, b: Any) -> Int64:
         return self.table[a, b]
 
 
 @frozen(eq=False, owns=("labels", "inside_costs", "endpoint"))
-class NetworkDistance:
+class NetworkDistance(_OfPairs):
     """Distances of k places: a tree inside a node, hops between nodes.
 
     Places of one node are as far apart as their tree says; others are `per_hop` times their hops apart,
@@ -147,20 +151,10 @@ class NetworkDistance:
             most = int(self._hop_table().max())
         return most * self.per_hop
 
-    def between(self, a: int, b: int) -> int:
-        width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
-        if width <= self.inside_bits:
-            return int(self.inside_costs[width])
-        return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
-
     def select(self, places: Int64) -> Self:
         if len(places) == len(self.labels):
             return self
         return replace(self, labels=self.labels[places], endpoint=self.endpoint[places], _cache={})
-
-    def matrix(self) -> Int64:
-        places = np.arange(len(self.labels))
-        return self.apart(places[:, None], places[None, :])
 
     @kept
     def tree_deviation(self) -> float:
@@ -183,7 +177,7 @@ class NetworkDistance:
         difference = float((apart[2] - apart[1]).mean())
         return difference / least / max(1.0, math.log2(len(nodes)))
 
-    def apart(self, a: Int64, b: Int64) -> Int64:
+    def apart(self, a: Any, b: Any) -> Int64:
         hops = self._hops(self.endpoint[a], self.endpoint[b])
         apart = np.maximum(hops * self.per_hop, self.least)
         widths = np.zeros(hops.shape, np.int64)

@@ -263,25 +263,6 @@ class Allocation:
         found: Int64 = self.machine.inventory.os_cpus()
         return found
 
-    def allowed_rank(self, core: int) -> int:
-        """Position of a leaf's core among the usable cores of its node, as Open MPI counts them.
-
-        `core` is a leaf of the machine, as :meth:`cores_of` returns them. On a machine of hardware
-        threads several leaves have the same rank.
-        """
-        nodes = self.machine.node_of_core()
-        first = int(np.searchsorted(nodes, nodes[core]))
-        inventory = self.machine.inventory
-        if inventory is None:
-            return core - first
-        return int(inventory.tree(int(nodes[core])).cores[core - first])
-
-    def gpu_of(self, pe: int) -> Any:
-        """The Gpu of one PE (:class:`hopbytes.machines.node.node_tree.Gpu`); None when its slot has none."""
-        if self.gpus is None:
-            return None
-        return next(iter(self.known_gpus(pe)), None)
-
     def known_gpus(self, pe: int) -> tuple[Any, ...]:
         """The Gpu of every GPU of one PE, as far as the machine knows more than their numbers."""
         if self.machine.inventory is None:

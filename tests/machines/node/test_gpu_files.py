@@ -489,7 +489,7 @@ def test_topology_files_of_rccl(tmp_path):
     path.write_text(bare)
     where = hb.allocate(f"amd:{path}")
     assert where.gpus.tolist() == [0, 1, 2, 3]
-    assert where.gpu_of(3).maker == "amd"
+    assert where.known_gpus(3)[0].maker == "amd"
     assert [tier.name for tier in where.machine.tree.tiers] == ["numa", "gpu", "core"]
 
 

@@ -143,8 +143,7 @@ def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
         bits = np.searchsorted(np.uint64(1) << np.arange(64, dtype=np.uint64), differing, side="right")
         levels: UInt16 = distance.level_of_bit[bits].astype(np.uint16)
         return levels
-    row = np.array([distance.between(int(first[site]), int(first[other])) for other in others])
-    clipped: UInt16 = np.minimum(row, 65534).astype(np.uint16)
+    clipped: UInt16 = np.minimum(distance.apart(first[site], first[others]), 65534).astype(np.uint16)
     return clipped
 
 

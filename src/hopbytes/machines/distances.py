@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32, Int64, UInt8, UInt16, UInt64
 from hopbytes._frozen import frozen, own
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
-from hopbytes.kernels.routes import NO_ROUTE, hop_table
+from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.util.computed_once import kept
@@ -204,20 +204,20 @@ class NetworkDistance(_OfPairs):
         of hops, in the order of ``NetworkDistance`` in core/graph/distance.hpp. Entry 4 is the largest
         distance. UnsupportedError for too many nodes without a grid.
         """
-        hops = np.empty(0, np.uint16)
+        hops, place = np.empty(0, np.uint16), self.endpoint
         if self.network.form.kind == "grid":
             per_router, sizes, folds = self._grid()
             routers = self.endpoint // per_router
             if len(self.network.form.table):  # nodes along a curve
                 routers = self.network.form.table[routers]
-            place = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1)
+            place = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1).astype(np.int32)
             dimensions, nodes = len(sizes), 0
         else:
             used, place = self._nodes()
             dimensions, nodes, folds, hops = 0, len(used), np.empty(0, np.int64), self._hop_table()
         head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
         parts = [np.array(head, np.int64), self.inside_costs, folds]
-        for narrow in (place.astype(np.int32), hops):
+        for narrow in (place, hops):
             flat = np.ascontiguousarray(narrow).reshape(-1)
             filled = np.zeros(-(-flat.nbytes // 8), np.int64)
             filled.view(flat.dtype)[: len(flat)] = flat
@@ -237,13 +237,7 @@ class NetworkDistance(_OfPairs):
             what = f"distances between {len(nodes)} nodes of an irregular network"
             less = "allocate fewer nodes (`hosts`), or describe the network as torus:, mesh: or fattree:"
             raise UnsupportedError(f"{what}, expected at most {MAX_NODES_IN_TABLE}: {less}")
-        hops, unrouted = hop_table(self.network.form, nodes)
-        if unrouted:
-            self.network.check_routed(nodes)
-        if int(hops.max(initial=0)) == NO_ROUTE:
-            raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-        longer: UInt16 = np.maximum(hops, hops.T)
-        return longer
+        return self.network.hop_table(nodes)
 
 
 @frozen(eq=False)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
@@ -200,6 +200,16 @@ class Network:
         a, b = np.broadcast_arrays(np.asarray(sources), np.asarray(targets))
         flat = kernels.route_hops(self.form, self._endpoints(a), self._endpoints(b))
         return flat.reshape(a.shape)
+
+    def hop_table(self, endpoints: Int32) -> UInt16:
+        """uint16[n, n]: hops between some endpoints, of the longer route of both directions."""
+        hops, unrouted = kernels.hop_table(self.form, endpoints)
+        if unrouted:
+            self.check_routed(endpoints)
+        if int(hops.max(initial=0)) == kernels.NO_ROUTE:
+            raise UnsupportedError(f"routes of {kernels.NO_ROUTE} hops or more, expected shorter ones")
+        longer: UInt16 = np.maximum(hops, hops.T)
+        return longer
 
     def mean_hops(self, sources: Any, targets: Any) -> tuple[Int64, int]:
         """Return how many links flows cross on average over their paths, exactly."""

@@ -346,10 +346,7 @@ class CommGraph:
         (True, 18)
         """
         graph = cls._of(graph_sources.of_metis(xadj, adjncy, adjwgt), loads=vwgt, meta=meta)
-        both_ways = cls(
-            graph.indptr, graph.targets, graph.volumes, None, graph.loads, undirected=True, scale=graph.scale,
-            meta=graph.meta,
-        )
+        both_ways = dataclasses.replace(graph, undirected=True)
         both_ways.check_directions()
         return both_ways
 

@@ -12,9 +12,8 @@ from hopbytes.algorithms.two_level.groups import Nodes
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.cost.objectives.on_links import hop_distances_only
 from hopbytes.engine.routed_search import Neighbourhood
-from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
-from hopbytes.kernels.routes import NO_ROUTE, hop_table
+from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 
 #: With more sites (nodes) than this, only sites near in machine order belong to a neighbourhood.
@@ -121,13 +120,8 @@ def levels_between(nodes: Nodes) -> UInt16:
 def node_hops(nodes: Nodes) -> UInt16:
     """Return uint16[P, P], the hops between nodes of a network, the maximum of both directions."""
     network, endpoints = nodes.where.machine.network(), endpoints_of(nodes.where)[nodes.first]
-    hops, unrouted = hop_table(network.form, endpoints)
-    if unrouted:
-        network.check_routed(endpoints)
-    if int(hops.max(initial=0)) == NO_ROUTE:
-        raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-    symmetric: UInt16 = np.maximum(hops, hops.T)
-    return symmetric
+    hops: UInt16 = network.hop_table(endpoints)
+    return hops
 
 
 def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:

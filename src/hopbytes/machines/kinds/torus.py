@@ -57,9 +57,6 @@ class Torus(NetworkMachine):
     def __post_init__(self) -> None:
         if not self.bandwidth:
             object.__setattr__(self, "bandwidth", (1,) * len(self.sizes))
-        if not len(self.sizes) == len(self.wrapped) == len(self.bandwidth) >= 1:
-            what = f"wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}"
-            raise bad(f"{len(self.sizes)} dimensions, {what}, expected one of each per dimension")
         check_choice("torus: order", self.order, ORDERS)
         check_choice("torus: route", self.rule, RULES)
         if self.n_nodes > MAX_CORES:

@@ -42,8 +42,8 @@ class NamedTree(ComposedMachine):
         replaced = level_distances(kind, spec)
         hosts = {host for switch in switches.switches.values() for host in switch.hosts}
         chosen = wanted_hosts(spec.options.get("hosts"), hosts, switches.path)
-        for switch in switches.switches.values() if chosen is not None else ():
-            switch.hosts = [host for host in switch.hosts if host in (chosen or ())]
+        for switch in switches.switches.values():
+            switch.hosts = [host for host in switch.hosts if host in chosen]
         found = switches.leveled()
         defaults = _default_distances(found.levels)
         check_levels(replaced, list(defaults))

@@ -269,8 +269,6 @@ class AttachedHosts(NetworkMachine):
     def kept(self, wanted: str | None) -> AttachedHosts:
         """Return the machine of some of its hosts; FormatError for names it does not have."""
         chosen = wanted_hosts(wanted, self.hosts, self.text)
-        if chosen is None:
-            return self
         kept = [node for node, host in enumerate(self.hosts) if host in chosen]
         hosts, places = tuple(self.hosts[node] for node in kept), tuple(self.places[node] for node in kept)
         return dataclasses.replace(self, hosts=hosts, places=places)

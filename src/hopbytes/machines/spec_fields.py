@@ -171,11 +171,9 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     return FileSpec(rest, ordered, per_hop, options)
 
 
-def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[str] | None:
-    """Return the hosts that ``hosts=`` keeps, None for all; FormatError for hosts that are not `known`."""
-    if wanted is None:
-        return None
-    chosen = set(expand_hosts(wanted))
+def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[str]:
+    """Return the hosts that ``hosts=`` keeps, all without it; FormatError for hosts that are not `known`."""
+    chosen = set(known if wanted is None else expand_hosts(wanted))
     missing = sorted(chosen.difference(known))
     if missing:
         what = f"{len(missing)} hosts are not in {where} ({', '.join(missing[:3])})"

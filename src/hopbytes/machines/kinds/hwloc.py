@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import NamedTuple
 
 from hopbytes._frozen import frozen
@@ -286,8 +285,10 @@ def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
         counted: dict[_Number, _Found] = {}
         for device in own:
             for number, identity in _parts(device.names.get(best, {})):
-                ids = frozenset((*device.ids, identity, *_other_names(device)))
-                counted.setdefault(number, _Found(device, best, number, ids))
+                # Other runtimes tell the identity where they give as many as one.
+                others = (names for names in device.names.values() if len(names) == 1)
+                ids = device.ids.union([identity], *(names.values() for names in others))
+                counted.setdefault(number, _Found(device, best, number, frozenset(ids)))
         found += counted.values()
     order = {maker: index for index, maker in enumerate((*MAKERS, ""))}
     found.sort(key=lambda gpu: (order[gpu.device.maker], gpu.number.platform, *gpu.number[:2]))
@@ -298,11 +299,6 @@ def _parts(names: dict[_Number, str]) -> list[tuple[_Number, str]]:
     """Return devices, and parts of devices in place of those that are divided."""
     divided = {number.device for number in names if number.part >= 0}
     return [(n, identity) for n, identity in names.items() if n.part >= 0 or n.device not in divided]
-
-
-def _other_names(device: _Device) -> list[str]:
-    """Return the identities that other runtimes give to a GPU, where they give as many as one."""
-    return [next(iter(names.values())) for names in device.names.values() if len(names) == 1]
 
 
 def _on_the_bus(element: Element, here: frozenset[int], path: tuple[int, ...]) -> _Device:
@@ -376,17 +372,11 @@ def _ties(top: Element) -> dict[tuple[str, str], int]:
     for matrix in top.named("distances2hetero"):
         if "Bandwidth" not in matrix.get("name"):
             continue
-        names = list(_words(matrix, "indexes"))
-        words = _words(matrix, "u64values")
+        names, words = (
+            [word for piece in matrix.named(tag) for word in piece.text.split()]
+            for tag in ("indexes", "u64values")
+        )
         values = [int(word) if word.isdecimal() and len(word) < 19 else 0 for word in words]
-        if len(values) != len(names) ** 2:
-            continue  # a matrix that is cut short says nothing
-        for row, source in enumerate(names):
-            for column, target in enumerate(names):
-                ties[source, target] = values[row * len(names) + column]
+        if len(values) == len(names) ** 2:  # a matrix that is cut short says nothing
+            ties.update(zip(product(names, names), values, strict=True))
     return ties
-
-
-def _words(matrix: Element, tag: str) -> Iterator[str]:
-    for piece in matrix.named(tag):
-        yield from piece.text.split()

@@ -105,7 +105,7 @@ class TableDistance(_OfPairs):
     def matrix(self) -> Int64:
         return self.table
 
-    def apart(self, a: Any, b: Any) -> Int64:
+    def apart(self, a: Int64, b: Int64) -> Int64:
         return self.table[a, b]
 
 

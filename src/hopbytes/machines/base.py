@@ -62,12 +62,6 @@ class KnownHosts:
     hint: str = ""  # what to add to an error about hosts that the machine does not have
 
 
-def _of_their_cores(
-    nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
-) -> tuple[Int32 | None, tuple[str, ...]]:
-    return None, ()
-
-
 @frozen(eq=False)
 class NetworkUse:
     """How the cores of a machine use its network; everything is computed only when it is needed."""
@@ -79,7 +73,7 @@ class NetworkUse:
     #: that each slot sends through (None means that of its cores), and notices about assumptions
     slot_endpoints: Callable[
         [Int32, Int32 | None, NodeInventory | None], tuple[Int32 | None, tuple[str, ...]]
-    ] = _of_their_cores
+    ] = lambda *_: (None, ())
     hop_latency: float | None = None  # seconds per link; capacities are then in bytes per second
 
 

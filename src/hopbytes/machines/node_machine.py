@@ -103,8 +103,8 @@ class NodeMachine(ComposedMachine):
         return replace(self, text=text, inventory=self.inventory.repeated(len(hosts)), hosts=tuple(hosts))
 
     def node_of_core(self) -> Int32:
-        nodes = np.arange(self.inventory.n_nodes, dtype=np.int32)
-        return np.repeat(nodes, self.inventory.places_per_node())
+        sizes = [len(self.inventory.tree(node).os_pus) for node in range(self.inventory.n_nodes)]
+        return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
 
 def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, int]) -> dict[str, int]:

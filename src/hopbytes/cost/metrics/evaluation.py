@@ -244,7 +244,9 @@ class Evaluation:
         return result
 
     def __str__(self) -> str:
-        return plain_table(self)
+        lines = [HEADINGS, *rows(self)]
+        columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
+        return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(self))
 
     def __repr__(self) -> str:
         base = "" if self.in_order is None else f", in order {self.in_order.comm_cost:,}"
@@ -517,13 +519,6 @@ def notes(evaluation: Evaluation) -> list[str]:
     if evaluation.scale != 1:
         sentences.append(f"volumes are the numbers of the source times {evaluation.scale:,}")
     return sentences
-
-
-def plain_table(evaluation: Evaluation) -> str:
-    """Return the table as text, with columns aligned by blanks."""
-    lines = [HEADINGS, *rows(evaluation)]
-    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
-    return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(evaluation))
 
 
 def _line(

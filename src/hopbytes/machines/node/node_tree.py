@@ -290,10 +290,6 @@ class NodeInventory:
     def tree(self, node: int) -> NodeTree:
         return self.trees[self.tree_of_node[node]]
 
-    def places_per_node(self) -> Int64:
-        """int64[nodes]: hardware threads of every node that may be used; each is a place of the machine."""
-        return np.array([len(self.trees[which].os_pus) for which in self.tree_of_node], np.int64)
-
     @property
     def pus_known(self) -> bool:
         """Whether the hardware threads of all nodes are known; otherwise some nodes tell only their GPUs."""

@@ -10,7 +10,7 @@ from helpers.errors import mentions
 from helpers.paths import EXAMPLES, GPU_SAMPLES, SHARED
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.machine import machine_text
-from hopbytes.machines.kinds.nvidia import read_gpu_hosts
+from hopbytes.machines.node.gpu_files import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
 from hopbytes.show.boxes import boxes_of, drawing
 

@@ -11,9 +11,8 @@ from functools import partial
 from hopbytes._arrays import Bool, Int32
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.base import ComposedMachine, KnownHosts, Level, Machine, NetworkUse, machines
+from hopbytes.machines.base import KnownHosts, Level, Machine, NetworkUse, machines
 from hopbytes.machines.named_tree import NamedTree
-from hopbytes.machines.network import Network
 from hopbytes.machines.network_machine import NetworkMachine, with_inside
 from hopbytes.machines.node.job import JobInfo, same_host
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree, Part, node_tree
@@ -25,8 +24,8 @@ NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.A
 
 
 @frozen(eq=False)
-class DelegatingMachine(ComposedMachine):
-    """A machine all of whose parts are those of `base`; a subclass overrides the part that it replaces."""
+class DelegatingMachine(Machine):
+    """A machine all of whose parts are those of `base`, but for the one that a subclass replaces."""
 
     base: Machine
 
@@ -38,31 +37,9 @@ class DelegatingMachine(ComposedMachine):
     def innermost(self) -> Machine:
         return self.base.innermost
 
-    @property
-    def known_hosts(self) -> KnownHosts:
-        return self.base.known_hosts
-
-    @property
-    def inventory(self) -> NodeInventory | None:
-        return self.base.inventory
-
-    @property
-    def job(self) -> JobInfo | None:
-        return self.base.job
-
-    def network(self) -> Network | None:
-        return self.base.network()
-
-    @property
-    def network_use(self) -> NetworkUse:
-        return self.base.network_use
-
     def for_nodes(self, nodes: Int32) -> Machine:
         base = self.base.for_nodes(nodes)
         return self if base is self.base else replace(self, base=base)
-
-    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        return self.base.notices(used)
 
 
 @frozen(eq=False)

@@ -9,7 +9,7 @@ from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.switch_tree import SwitchTree
-from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
+from hopbytes.machines.base import KnownHosts, Level, Machine
 from hopbytes.machines.network_machine import inside_spec, starts_with_node, with_inside
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
 from hopbytes.machines.spec_fields import FileSpec, wanted_hosts
@@ -20,7 +20,7 @@ TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
 
 
 @frozen(eq=False)
-class NamedTree(ComposedMachine):
+class NamedTree(Machine):
     """Hosts below switches, and levels inside the hosts."""
 
     text: str  # spec of the file, without distances and without the levels inside the hosts

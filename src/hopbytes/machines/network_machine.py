@@ -12,7 +12,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
+from hopbytes.machines.base import NODE_NAMES, KnownHosts, Level, Machine, NetworkUse, cut_down
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
 from hopbytes.machines.spec_fields import wanted_hosts
@@ -25,7 +25,7 @@ Kind = TypeVar("Kind", bound="NetworkMachine")
 MAX_PER_HOP = 2**24
 
 
-class NetworkMachine(ComposedMachine):
+class NetworkMachine(Machine):
     """Nodes on a network of links, a tree inside each node. Node i sits at endpoint i of the network.
 
     Subclasses are frozen dataclasses that have these two fields and say what the network is.
@@ -159,8 +159,8 @@ class NetworkHierarchy(NetworkMachine):
     """A network machine that is cut along the units which :meth:`units_outside` names, down to the cores."""
 
     __slots__ = ()
-    split = ComposedMachine.split
-    groups = ComposedMachine.groups
+    split = Machine.split
+    groups = Machine.groups
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         return self.tree_outside().split(nodes)

@@ -13,7 +13,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
+from hopbytes.machines.base import KnownHosts, Level, Machine
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.tree import Count, Tree, bad, check_levels, count_of
@@ -29,7 +29,7 @@ OVERRIDE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=([0-9]{1,19})", re.ASCII)
 
 
 @frozen(eq=False)
-class NodeMachine(ComposedMachine):
+class NodeMachine(Machine):
     """Nodes, equal or not, with the numbers their operating systems use.
 
     The cores of the machine are the hardware threads (PUs) that may be used.

@@ -165,6 +165,10 @@ class Tree(Machine):
             raise bad(f"{bits} bits of label, expected at most 64: use fewer levels")
 
     @property
+    def topology(self) -> Tree:
+        return self
+
+    @property
     def n_cores(self) -> int:
         return _units(self)[-1]
 

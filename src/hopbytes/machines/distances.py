@@ -279,7 +279,7 @@ class RailDistance(NetworkDistance):
     `units` describes all endpoints of the network; `per_hop` is 1.
     """
 
-    units: RailUnits | None = None
+    units: RailUnits = field(kw_only=True)
 
     def _most_apart(self) -> int:
         nodes = self._nodes()[0]
@@ -287,7 +287,6 @@ class RailDistance(NetworkDistance):
         return max(int(self._hops(some, nodes[None, :]).max()) for some in rows)
 
     def _hops(self, a: Any, b: Any) -> Int64:
-        assert self.units is not None
         return self.units.apart(a, b)
 
     def _hop_table(self) -> UInt16:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,25 +19,26 @@ from hopbytes.machines.spec_fields import wanted_hosts
 from hopbytes.machines.tree import MAX_DISTANCE, Count, Tree, bad, check_levels, shorten
 from hopbytes.util.computed_once import computed_once
 
-Kind = TypeVar("Kind", bound="NetworkMachine")
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Largest distance per hop: sums of distances from one core to all others then fit 63 bits.
 MAX_PER_HOP = 2**24
 
 
+@frozen(eq=False)
 class NetworkMachine(Machine):
     """Nodes on a network of links, a tree inside each node. Node i sits at endpoint i of the network.
 
-    Subclasses are frozen dataclasses that have these two fields and say what the network is.
+    Subclasses are frozen dataclasses that say what the network is.
     """
 
-    __slots__ = ()
     #: distance per hop: cores of nodes that are h hops apart have distance ``h * per_hop``, but no less than
     #: cores inside a node. None: ten times what the levels inside have by default.
-    per_hop: int | None
+    per_hop: int | None = field(default=None, kw_only=True)
     #: levels inside a node, the same in every node; or a tree that begins with a level ``node`` for nodes
     #: that differ. None: one core per node.
-    inside: Tree | None
+    inside: Tree | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -84,14 +85,14 @@ class NetworkMachine(Machine):
         inside = self.levels_inside
         return 1 if inside is None else 10 * inside.tiers[starts_with_node(inside)].distance
 
-    def nested(self: Kind, inside: Tree) -> Kind:
+    def nested(self, inside: Tree) -> Self:
         """Return this machine with levels inside its nodes; UnsupportedError when it has some already."""
         if self.inside is not None:
             raise UnsupportedError(f"{self.network_spec()} has levels inside its nodes already")
-        return self._replaced(self.per_hop, inside)
+        return replace(self, inside=inside)
 
-    def with_defaults_written(self: Kind) -> Kind:
-        return self._replaced(self.hop_distance, self.levels_inside)
+    def with_defaults_written(self) -> Self:
+        return replace(self, per_hop=self.hop_distance, inside=self.levels_inside)
 
     def tree_outside(self) -> Tree:
         """Return the levels down to the nodes."""
@@ -143,16 +144,11 @@ class NetworkMachine(Machine):
                 found.append(finer)
         return found or [np.zeros(len(cores), np.int32)]
 
-    def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
+    def with_distances(self, distances: Mapping[str, int]) -> Self:
         inner = {name: distance for name, distance in distances.items() if name != "hop"}
         check_levels(distances, ["hop", *(level.name for level in self.levels[self.node_level + 1 :])])
         inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
-        return self._replaced(distances.get("hop", self.hop_distance), inside)
-
-    def _replaced(self: Kind, per_hop: int | None, inside: Tree | None) -> Kind:
-        machine: Any = self
-        changed: Kind = dataclasses.replace(machine, per_hop=per_hop, inside=inside)
-        return changed
+        return replace(self, per_hop=distances.get("hop", self.hop_distance), inside=inside)
 
 
 class NetworkHierarchy(NetworkMachine):
@@ -230,8 +226,6 @@ class AttachedHosts(NetworkMachine):
     hosts: tuple[str, ...]  # names in machine order
     places: tuple[int, ...]  # endpoint of each host, distinct
     warnings: tuple[str, ...] = ()  # what the user should know about the source
-    per_hop: int | None = None
-    inside: Tree | None = None
 
     def __post_init__(self) -> None:
         check_nodes(self)
@@ -271,4 +265,4 @@ class AttachedHosts(NetworkMachine):
         chosen = wanted_hosts(wanted, self.hosts, self.text)
         kept = [node for node, host in enumerate(self.hosts) if host in chosen]
         hosts, places = tuple(self.hosts[node] for node in kept), tuple(self.places[node] for node in kept)
-        return dataclasses.replace(self, hosts=hosts, places=places)
+        return replace(self, hosts=hosts, places=places)

@@ -23,7 +23,7 @@ from hopbytes.machines.network import (
 )
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, shortest
-from hopbytes.machines.tree import MAX_CORES, Count, Tree, bad
+from hopbytes.machines.tree import MAX_CORES, Count, bad
 from hopbytes.util.computed_once import computed_once
 
 #: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
@@ -55,8 +55,6 @@ class GroupedSwitches(NetworkMachine):
     arrangement: str = "absolute"
     rule: str = "minimal"  # one of `rules`
     bandwidth: tuple[int, ...] = (1, 1, 1)  # capacity of the links of nodes, inside groups, between groups
-    per_hop: int | None = None
-    inside: Tree | None = None
     spines: int = 0  # switches of a group above those with nodes, by default as many; none in a dragonfly
 
     @property
@@ -105,8 +103,8 @@ class GroupedSwitches(NetworkMachine):
         groups, switches, nodes = spec.sizes(sizes)
         return cls(
             groups, switches, nodes, spec.number("global", 0, most=2**20), spec.word("links", "absolute"),
-            spec.word("route", "minimal"), spec.bandwidth(3, f"one number or three: {sorts}"), spec.per_hop,
-            spines=spec.number("spines", 0, most=2**20),
+            spec.word("route", "minimal"), spec.bandwidth(3, f"one number or three: {sorts}"),
+            per_hop=spec.per_hop, spines=spec.number("spines", 0, most=2**20),
         )
 
     def network_spec(self) -> str:

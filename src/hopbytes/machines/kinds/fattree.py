@@ -13,7 +13,7 @@ from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
 from hopbytes.machines.network_machine import NetworkHierarchy, check_nodes, children_of
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Count, Tree, bad
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Count, bad
 from hopbytes.util.computed_once import computed_once
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
@@ -46,8 +46,6 @@ class FatTree(NetworkHierarchy):
     nodes: int = 0  # those that exist, the first ones; up to the product of `below`
     rule: str = "dmodk"
     bandwidth: tuple[int, ...] = ()  # capacity of a cable per level, >= 1
-    per_hop: int | None = None
-    inside: Tree | None = None
 
     def __post_init__(self) -> None:
         levels = len(self.below)
@@ -78,7 +76,7 @@ class FatTree(NetworkHierarchy):
         if len(bandwidth) == 1:
             bandwidth *= len(below)
         up, cables, nodes = spec.numbers("up"), spec.numbers("cables"), spec.number("nodes", 0)
-        return cls(below, up, cables, nodes, spec.word("route", "dmodk"), bandwidth, spec.per_hop)
+        return cls(below, up, cables, nodes, spec.word("route", "dmodk"), bandwidth, per_hop=spec.per_hop)
 
     @property
     def places(self) -> int:

@@ -22,7 +22,7 @@ from hopbytes.machines.network import (
 )
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, bad
+from hopbytes.machines.tree import MAX_CORES, bad
 from hopbytes.util.computed_once import computed_once
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
@@ -42,9 +42,7 @@ class HyperX(NetworkMachine):
 
     sizes: tuple[int, ...]  # routers per dimension; node numbers ascend fastest in the last one
     nodes: int = 1  # per router
-    bandwidth: tuple[int, int] = (1, 1)  # capacity of the links of nodes, and of those between routers
-    per_hop: int | None = None
-    inside: Tree | None = None
+    bandwidth: tuple[int, ...] = (1, 1)  # capacity of the links of nodes, and of those between routers
 
     def __post_init__(self) -> None:
         links = 2 * self.n_nodes + math.prod(self.sizes) * sum(size - 1 for size in self.sizes)
@@ -55,8 +53,8 @@ class HyperX(NetworkMachine):
     @classmethod
     def parse(cls, text: str) -> HyperX:
         spec = NetworkSpec("hyperx", text, KEYS)
-        of_nodes, of_routers = spec.bandwidth(2, "one number or two: of nodes and of routers")
-        return cls(spec.sizes(), spec.number("nodes", 1, most=2**20), (of_nodes, of_routers), spec.per_hop)
+        bandwidth = spec.bandwidth(2, "one number or two: of nodes and of routers")
+        return cls(spec.sizes(), spec.number("nodes", 1, most=2**20), bandwidth, per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:

@@ -21,7 +21,7 @@ from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.spec_fields import file_spec, number_of
-from hopbytes.machines.tree import Tree, bad
+from hopbytes.machines.tree import bad
 from hopbytes.text.hostlist import HOST_NAME, expand_hosts, match_hosts
 from hopbytes.text.lines import natural_key, read_lines
 
@@ -155,8 +155,6 @@ class InfiniBand(NetworkMachine):
     #: cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
     #: use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     rails: str = "first"
-    per_hop: int | None = None
-    inside: Tree | None = None
     spread: bool = False  # flows divide over all shortest paths, instead of taking the routes of the tables
     nodes: tuple[int, ...] = ()  # hosts of the job, by which ``same`` counts adapters; empty: all hosts
     links: Network | None = field(default=None, repr=False)
@@ -194,7 +192,7 @@ class InfiniBand(NetworkMachine):
             known, chosen = [host.name for host in hosts], expand_hosts(options["hosts"])
             hosts = tuple(hosts[number] for number in sorted(match_hosts(chosen, known, _names_hint(hosts))))
         rails = options.get("rails", "first")
-        return cls(spec.text("ib"), fabric, hosts, rails, spec.per_hop, spread=wanted == "spread")
+        return cls(spec.text("ib"), fabric, hosts, rails, per_hop=spec.per_hop, spread=wanted == "spread")
 
     def _identity(self) -> tuple[object, ...]:
         names = tuple((host.name, host.adapter_names) for host in self.hosts)

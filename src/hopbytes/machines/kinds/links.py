@@ -16,7 +16,7 @@ from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import changed_fields, check_choice, file_spec
-from hopbytes.machines.tree import Tree, bad, shorten
+from hopbytes.machines.tree import bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
 
@@ -42,8 +42,6 @@ class Links(NetworkMachine):
     path: str
     found: LinkFile = field(repr=False)
     rule: str = "shortest"
-    per_hop: int | None = None
-    inside: Tree | None = None
     links: Network | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +62,7 @@ class Links(NetworkMachine):
     def parse(cls, text: str) -> Links:
         spec = file_spec("links", text, {"route": "spread"})
         found = read_link_file(spec.path)
-        return cls(spec.path, found, spec.options.get("route", "shortest"), spec.per_hop)
+        return cls(spec.path, found, spec.options.get("route", "shortest"), per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:

@@ -53,9 +53,7 @@ class Rails(NetworkHierarchy):
     #: bandwidth with links of equal capacity. Half as many are an oversubscription of 2:1; 0 are none.
     spines: int | None = None
     rule: str = "spines"
-    bandwidth: tuple[int, int, int] = BANDWIDTH
-    per_hop: int | None = None
-    inside: Tree | None = None  # begins with a level ``gpu``
+    bandwidth: tuple[int, ...] = BANDWIDTH
 
     def __post_init__(self) -> None:
         most = self.hosts + -self.hosts % self.domain
@@ -88,12 +86,10 @@ class Rails(NetworkHierarchy):
         hosts, rails = spec.sizes("HOSTSxRAILS like 32x8")
         domain, pod = spec.number("domain", 1, most=MAX_CORES), spec.number("pod", 0, most=MAX_CORES)
         spines = spec.number("spines", 0, 0, MAX_CORES) if "spines" in spec.found else None
-        bandwidth = BANDWIDTH
-        if "bw" in spec.found:
-            fast, adapter, up = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
-            bandwidth = fast, adapter, up
+        known = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
+        bandwidth = known if "bw" in spec.found else BANDWIDTH
         rule = spec.word("route", "spines")
-        return cls(hosts, rails, domain, pod, spines, rule, bandwidth, spec.per_hop)
+        return cls(hosts, rails, domain, pod, spines, rule, bandwidth, per_hop=spec.per_hop)
 
     def _counts(self) -> tuple[int, int, int, int]:
         """Return the numbers of GPUs, NVLink domains, leaf switches (one per rail and pod), spines."""

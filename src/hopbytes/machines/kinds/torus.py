@@ -15,7 +15,7 @@ from hopbytes.machines.geometry import hilbert_order, occupied
 from hopbytes.machines.network import AXES, Network, Wiring, geometry_of_grid, name_on_grid
 from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.machines.tree import MAX_CORES, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
@@ -51,8 +51,6 @@ class Torus(NetworkMachine):
     #: ``ordered`` or ``spread``: every router divides a flow evenly over the dimensions that lead nearer, as
     #: adaptive routing does; where both directions round a ring are equally long, half of it takes each
     rule: str = "ordered"
-    per_hop: int | None = None
-    inside: Tree | None = None
 
     def __post_init__(self) -> None:
         if not self.bandwidth:
@@ -75,9 +73,10 @@ class Torus(NetworkMachine):
         if set(wrap) - {"0", "1"} or len(wrap) != count:
             what = f"wrap={shorten(joined(wrap))}, expected 0 or 1 for each of {count} sizes"
             raise bad(f"{kind}: {what}")
+        rings = tuple(word == "1" for word in wrap)
         bandwidth = spec.bandwidth(count, f"one number, or one for each of {count}")
         order, rule = spec.word("order", "row"), spec.word("route", "ordered")
-        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, spec.per_hop)
+        return Torus(sizes, rings, nodes, bandwidth, order, rule, per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:

@@ -41,15 +41,10 @@ class Links(NetworkMachine):
 
     path: str
     found: LinkFile = field(repr=False)
-    rule: str = "shortest"
-    links: Network | None = field(default=None, repr=False)
+    rule: str
+    links: Network = field(repr=False)
 
     def __post_init__(self) -> None:
-        check_choice("links: route", self.rule, RULES)
-        if self.rule == "spread" and self.found.routes:
-            raise bad(f"links: route=spread, but {shorten(self.path)} gives routes: expected one of both")
-        if self.links is None:
-            object.__setattr__(self, "links", link_network(self.found, self.rule))
         check_nodes(self)
 
     def _identity(self) -> tuple[object, ...]:
@@ -61,8 +56,11 @@ class Links(NetworkMachine):
     @classmethod
     def parse(cls, text: str) -> Links:
         spec = file_spec("links", text, {"route": "spread"})
-        found = read_link_file(spec.path)
-        return cls(spec.path, found, spec.options.get("route", "shortest"), per_hop=spec.per_hop)
+        found, rule = read_link_file(spec.path), spec.options.get("route", "shortest")
+        check_choice("links: route", rule, RULES)
+        if rule == "spread" and found.routes:
+            raise bad(f"links: route=spread, but {shorten(spec.path)} gives routes: expected one of both")
+        return cls(spec.path, found, rule, link_network(found, rule), per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -76,7 +74,6 @@ class Links(NetworkMachine):
         return f"links:{self.path}" + changed_fields(("route", self.rule, "shortest"))
 
     def network(self) -> Network:
-        assert self.links is not None
         return self.links
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:

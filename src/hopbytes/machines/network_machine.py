@@ -260,7 +260,7 @@ class AttachedHosts(NetworkMachine):
         parts = self.around.split_nodes(places[order])
         return [np.sort(nodes[order[np.searchsorted(places[order], part)]]) for part in parts]
 
-    def kept(self, wanted: str | None) -> AttachedHosts:
+    def kept(self, wanted: str | None) -> Self:
         """Return the machine of some of its hosts; FormatError for names it does not have."""
         chosen = wanted_hosts(wanted, self.hosts, self.text)
         kept = [node for node, host in enumerate(self.hosts) if host in chosen]

@@ -41,18 +41,14 @@ class FatTree(NetworkHierarchy):
 
     #: children of a switch at each level: nodes per leaf switch, leaf switches per switch of level 2, …
     below: tuple[int, ...]
-    above: tuple[int, ...] = ()  # parents per node, per leaf switch, …, one entry per level
-    cables: tuple[int, ...] = ()  # parallel cables to each of those parents
-    nodes: int = 0  # those that exist, the first ones; up to the product of `below`
-    rule: str = "dmodk"
-    bandwidth: tuple[int, ...] = ()  # capacity of a cable per level, >= 1
+    above: tuple[int, ...]  # parents per node, per leaf switch, …, one entry per level
+    cables: tuple[int, ...]  # parallel cables to each of those parents
+    nodes: int  # those that exist, the first ones; up to the product of `below`
+    rule: str
+    bandwidth: tuple[int, ...]  # capacity of a cable per level, >= 1
 
     def __post_init__(self) -> None:
         levels = len(self.below)
-        object.__setattr__(self, "above", self.above or (1, *self.below[:-1]))
-        object.__setattr__(self, "cables", self.cables or (1,) * levels)
-        object.__setattr__(self, "bandwidth", self.bandwidth or (1,) * levels)
-        object.__setattr__(self, "nodes", self.nodes or self.places)
         if not levels == len(self.above) == len(self.cables) == len(self.bandwidth):
             what = f"up for {len(self.above)}, cables for {len(self.cables)}, bw for {len(self.bandwidth)}"
             raise bad(f"fattree: {levels} levels, {what}, expected one of each per level")
@@ -72,11 +68,14 @@ class FatTree(NetworkHierarchy):
         Without ``up`` as many ports lead up as down below the top (full bisection).
         """
         spec = NetworkSpec("fattree", text, KEYS)
-        below, bandwidth = spec.sizes(), spec.numbers("bw")
+        below, bandwidth = spec.sizes(), spec.numbers("bw") or (1,)
         if len(bandwidth) == 1:
             bandwidth *= len(below)
-        up, cables, nodes = spec.numbers("up"), spec.numbers("cables"), spec.number("nodes", 0)
-        return cls(below, up, cables, nodes, spec.word("route", "dmodk"), bandwidth, per_hop=spec.per_hop)
+        return cls(
+            below, spec.numbers("up") or (1, *below[:-1]), spec.numbers("cables") or (1,) * len(below),
+            spec.number("nodes", math.prod(below)), spec.word("route", "dmodk"), bandwidth,
+            per_hop=spec.per_hop,
+        )
 
     @property
     def places(self) -> int:

@@ -73,7 +73,6 @@ class Simgrid(AttachedHosts):
             places = places.reshape(around.sizes).transpose().reshape(-1)
         whole = cls(text, around, hosts, tuple(places.tolist()), platform.notices, per_hop=spec.per_hop)
         machine = whole.kept(spec.options.get("hosts"))
-        assert isinstance(machine, Simgrid)
         cores = dict(zip(hosts, platform.cores.values(), strict=True))
         counts = [cores[host] for host in machine.hosts]
         core, node = Level("core", 1), Level("node", MAX_DISTANCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class NetworkMachine(Machine):
     Subclasses are frozen dataclasses that say what the network is.
     """
 
+    gpus_inside: ClassVar[bool] = False  # the outermost units inside a node have to be its GPUs
+    node_hops: ClassVar[int] = 1  # fewest hops that cores of different nodes usually have between them
     #: distance per hop: cores of nodes that are h hops apart have distance ``h * per_hop``, but no less than
     #: cores inside a node. None: ten times what the levels inside have by default.
     per_hop: int | None = field(default=None, kw_only=True)
@@ -58,11 +60,6 @@ class NetworkMachine(Machine):
         """Cut two or more nodes (ascending) into the outermost units they lie in, each ascending."""
 
     @property
-    def gpus_inside(self) -> bool:
-        """Whether the outermost units inside a node have to be its GPUs."""
-        return False
-
-    @property
     def levels_inside(self) -> Tree | None:
         """The levels inside a node, those that a kind has by default included."""
         return self.inside
@@ -76,7 +73,7 @@ class NetworkMachine(Machine):
 
     def node_distance(self) -> int:
         """Smallest distance that cores of different nodes usually have, as the level ``node`` shows it."""
-        return self.hop_distance
+        return self.node_hops * self.hop_distance
 
     @property
     def hop_distance(self) -> int:

@@ -39,6 +39,7 @@ KEYS = {
 class GroupedSwitches(NetworkMachine):
     """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+."""
 
+    node_hops: ClassVar[int] = 2
     kind: ClassVar[str]
     rules: ClassVar[tuple[str, ...]]
     keys: ClassVar[dict[str, str]]
@@ -70,9 +71,6 @@ class GroupedSwitches(NetworkMachine):
     @property
     def n_nodes(self) -> int:
         return self.n_groups * self.switches * self.nodes
-
-    def node_distance(self) -> int:
-        return 2 * self.hop_distance
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         name, hops = self.unit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class FatTree(NetworkHierarchy):
     [0, 2, 4, 4]
     """
 
+    node_hops: ClassVar[int] = 2
     #: children of a switch at each level: nodes per leaf switch, leaf switches per switch of level 2, …
     below: tuple[int, ...]
     above: tuple[int, ...]  # parents per node, per leaf switch, …, one entry per level
@@ -111,9 +113,6 @@ class FatTree(NetworkHierarchy):
             units = -(-self.nodes // size)
         counts.append(children_of(units, self.below[0], 1, self.nodes))
         return tuple(tiers), tuple(counts)
-
-    def node_distance(self) -> int:
-        return 2 * self.hop_distance
 
     def distance(self) -> TreeDistance:
         return self.topology.distance()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class HyperX(NetworkMachine):
     [0, 2, 3, 4]
     """
 
+    node_hops: ClassVar[int] = 2
     sizes: tuple[int, ...]  # routers per dimension; node numbers ascend fastest in the last one
     nodes: int = 1  # per router
     bandwidth: tuple[int, ...] = (1, 1)  # capacity of the links of nodes, and of those between routers
@@ -63,9 +65,6 @@ class HyperX(NetworkMachine):
     def network_spec(self) -> str:
         fields = changed_fields(("nodes", self.nodes, 1), ("bw", shortest(self.bandwidth), "1"))
         return f"hyperx:{joined(self.sizes)}{fields}"
-
-    def node_distance(self) -> int:
-        return 2 * self.hop_distance
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut along the dimension with the fewest coordinates in use, one part each: that cuts least.

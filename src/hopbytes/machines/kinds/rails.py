@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
@@ -43,6 +45,7 @@ class Rails(NetworkHierarchy):
     [0, 2, 2, 4, 4, 4, 4, 4]
     """
 
+    gpus_inside: ClassVar[bool] = True
     hosts: int
     rails: int  # GPUs per host; adapter r of a host is connected to leaf switch r of its pod
     domain: int = 1  # hosts of an NVLink domain: 1 where NVLink ends at the host, 18 for racks of NVL72
@@ -105,10 +108,6 @@ class Rails(NetworkHierarchy):
     @property
     def n_nodes(self) -> int:
         return self.hosts
-
-    @property
-    def gpus_inside(self) -> bool:
-        return True
 
     @property
     def levels_inside(self) -> Tree:

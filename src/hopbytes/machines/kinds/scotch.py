@@ -134,7 +134,8 @@ class _Words:
 
     def rest(self) -> list[int]:
         found = []
-        for self.line, word in self._words:
+        for line, word in self._words:
+            self.line = line
             if not (word.isascii() and word.isdigit() and len(word) < 19):
                 self.fail(f"{word[:40]!r}, expected an integer >= 0")
             found.append(int(word))

@@ -126,10 +126,10 @@ class NestedMachine(DelegatingMachine):
         return f"{self.outside} / {self.nodes.spec()}"
 
     def with_distances(self, distances: Mapping[str, int]) -> NestedMachine:
-        inner = {tier.name for tier in self.nodes.tree.tiers} | set(self.nodes.inventory.same_as)
+        inner = {tier.name for tier in self.nodes.topology.tiers} | set(self.nodes.inventory.same_as)
         outer = {name: distance for name, distance in distances.items() if name not in inner - {"node"}}
         nodes = self.nodes.with_distances({n: d for n, d in distances.items() if n not in outer})
-        changed = {tier.name: tier.distance for tier in nodes.tree.tiers if tier.name != "node"}
+        changed = {tier.name: tier.distance for tier in nodes.topology.tiers if tier.name != "node"}
         base = self.base.with_distances({**changed, **outer})
         return NestedMachine(base, base.spec().partition(" / ")[0] if outer else self.outside, nodes)
 
@@ -182,7 +182,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
 def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMachine, Tree]:
     """Put nodes in the order of the machine around them, and return what is inside them as a tree."""
     if nodes.inventory.n_nodes == 1:
-        return nodes, nodes.tree
+        return nodes, nodes.topology
     known = outer.known_hosts.names
     if known and nodes.hosts:
         order = [_find(name, nodes.hosts) for name in known]
@@ -193,7 +193,7 @@ def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMa
         found = f"{nodes.inventory.n_nodes} nodes inside"
         raise bad(f"{found}, expected {count}, one for each outside (or one for all)")
     # Several nodes always have a level `node`, perhaps with nothing inside.
-    tree = nodes.tree
+    tree = nodes.topology
     return nodes, Tree((Level("node", MAX_DISTANCE), *tree.tiers[1:]), (count, *tree.children[1:]))
 
 

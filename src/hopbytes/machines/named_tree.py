@@ -28,13 +28,13 @@ class NamedTree(Machine):
     hosts: tuple[str, ...]  # names of the nodes in machine order
     warnings: tuple[str, ...] = ()  # what the user should know about the source
     inside: Tree | None = None  # levels inside every node; None: one core per node
-    tree: Tree = field(init=False)
+    topology: Tree = field(init=False)
 
     def __post_init__(self) -> None:
         inside, nodes = self.inside, len(self.hosts)
         if inside is not None and starts_with_node(inside) and inside.children[0] != nodes:
             raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
-        object.__setattr__(self, "tree", with_inside(self.outside, inside))
+        object.__setattr__(self, "topology", with_inside(self.outside, inside))
 
     @classmethod
     def from_switches(cls, kind: str, spec: FileSpec, switches: SwitchTree) -> NamedTree:
@@ -52,11 +52,7 @@ class NamedTree(Machine):
         return cls(spec.text(kind), outside, found.hosts, found.notices)
 
     def _identity(self) -> tuple[object, ...]:
-        return self.tree, self.hosts
-
-    @property
-    def topology(self) -> Tree:
-        return self.tree
+        return self.topology, self.hosts
 
     @property
     def known_hosts(self) -> KnownHosts:
@@ -79,7 +75,7 @@ class NamedTree(Machine):
         return replace(self, inside=inside)
 
     def with_distances(self, distances: Mapping[str, int]) -> NamedTree:
-        check_levels(distances, [level.name for level in self.tree.tiers])
+        check_levels(distances, [level.name for level in self.topology.tiers])
         names = {level.name for level in self.outside.tiers}
         outside = self.outside.with_distances({key: d for key, d in distances.items() if key in names})
         inner = {key: d for key, d in distances.items() if key not in names}

@@ -43,7 +43,7 @@ class NodeMachine(Machine):
     known_tiers: tuple[Level, ...] | None = None  # levels with measured values, from a stored machine
     warnings: tuple[str, ...] = ()  # sentences for the user
     job: JobInfo | None = None  # the job it belongs to; its hosts are the nodes
-    tree: Tree = field(init=False)
+    topology: Tree = field(init=False)
 
     def __post_init__(self) -> None:
         tree, same_as = tree_of_nodes(self.inventory.trees, self.inventory.tree_of_node)
@@ -52,7 +52,7 @@ class NodeMachine(Machine):
             tree = Tree(tuple(stored.get(tier.name, tier) for tier in tree.tiers), tree.children)
         if self.replaced:
             tree = tree.with_distances(_resolved(tree, same_as, self.replaced))
-        object.__setattr__(self, "tree", tree)
+        object.__setattr__(self, "topology", tree)
         object.__setattr__(self, "inventory", replace(self.inventory, same_as=same_as))
 
     @classmethod
@@ -74,11 +74,7 @@ class NodeMachine(Machine):
         return cls(f"{kind}:{body}", NodeInventory.of(trees), distinct_hosts(hosts, "machine"), replaced)
 
     def _identity(self) -> tuple[object, ...]:
-        return self.tree, self.hosts, self.inventory
-
-    @property
-    def topology(self) -> Tree:
-        return self.tree
+        return self.topology, self.hosts, self.inventory
 
     @property
     def known_hosts(self) -> KnownHosts:
@@ -92,7 +88,7 @@ class NodeMachine(Machine):
         return self.text + "".join(f":{name}={distance}" for name, distance in self.replaced.items())
 
     def with_distances(self, distances: Mapping[str, int]) -> NodeMachine:
-        resolved = _resolved(self.tree, self.inventory.same_as, distances)
+        resolved = _resolved(self.topology, self.inventory.same_as, distances)
         return replace(self, replaced={**self.replaced, **resolved})
 
     def repeated(self, hosts: Sequence[str]) -> NodeMachine | None:

@@ -13,7 +13,7 @@ from hopbytes.show.describe import machine_facts, machine_text
 
 
 def levels(spec: str) -> str:
-    return hb.allocate(spec).machine.tree.spec()
+    return hb.allocate(spec).machine.topology.spec()
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -124,7 +124,7 @@ def test_memory_around_groups_and_inside_groups(tmp_path):
     path = tmp_path / "node.xml"
     path.write_text(MIXED.format(*cores))
     machine = hb.allocate(f"hwloc:{path}").machine
-    assert machine.tree.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
+    assert machine.topology.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
     assert machine.inventory.tree(0).facts() == {"pus": 8, "cores": 8, "packages": 2, "numa": 3, "gpus": 0}
 
 
@@ -135,7 +135,7 @@ def test_a_memory_node_as_the_outermost_object(tmp_path):
     <object type="Socket" os_index="1"><object type="PU" os_index="1"/></object></object></topology>"""
     path.write_text(text)
     machine = hb.allocate(f"hwloc:{path}").machine
-    assert machine.tree.spec() == "pu:2@10"
+    assert machine.topology.spec() == "pu:2@10"
     assert machine.inventory.tree(0).facts()["numa"] == 1
 
 
@@ -174,7 +174,7 @@ REAL = {
 @pytest.mark.parametrize("name", REAL)
 def test_real_machines(name):
     machine = hb.allocate(f"hwloc:{SHARED_HWLOC / name}.xml").machine
-    assert (machine.tree.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
+    assert (machine.topology.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
 
 
 def small(folder, inside, attributes="", version='version="2.0"'):

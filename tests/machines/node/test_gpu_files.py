@@ -24,7 +24,7 @@ NCCL = GPU_SAMPLES / "nccl_topo.xml"
 
 
 def levels(path):
-    tree = hb.allocate(f"nvidia:{path}@n[1-2]").machine.tree
+    tree = hb.allocate(f"nvidia:{path}@n[1-2]").machine.topology
     return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
 
 
@@ -98,15 +98,15 @@ def test_hosts_that_share_nvlink_are_one_machine(tmp_path):
     where = hb.allocate(f"nvidia:{path}@n[1-18]")
     assert where.k == 72
     assert where.gpus.tolist() == [0, 1, 2, 3] * 18
-    assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
-    node, gpu = where.machine.tree.tiers[:2]
+    assert [tier.name for tier in where.machine.topology.tiers] == ["node", "gpu", "core"]
+    node, gpu = where.machine.topology.tiers[:2]
     assert node.distance == gpu.distance
     assert hb.allocate(where.machine.spec()).k == 72
-    assert hb.allocate(f"nvidia:{path}:node=9").machine.tree.tiers[0].distance == 9
+    assert hb.allocate(f"nvidia:{path}:node=9").machine.topology.tiers[0].distance == 9
     with pytest.raises(FormatError, match="2 names for the 18 hosts of the file"):
         hb.allocate(f"nvidia:{path}@n[1-2]")
     path.write_text(rack(3, switch=""))
-    node, pci, *_ = hb.allocate(f"nvidia:{path}").machine.tree.tiers
+    node, pci, *_ = hb.allocate(f"nvidia:{path}").machine.topology.tiers
     assert node.distance > pci.distance
 
 
@@ -406,7 +406,7 @@ def levels_of_text(path, text):
     assert not where.has_cores
     assert len(where.machine.notices()) == 1
     assert {gpu.maker for gpu in where.machine.inventory.tree(0).gpus} == {"amd"}
-    tree = where.machine.tree
+    tree = where.machine.topology
     return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
 
 
@@ -481,7 +481,7 @@ def test_topology_files_of_rccl(tmp_path):
     path.write_text(text + "</system>")
     where = hb.allocate(f"amd:{path}@n[1-2]")
     tree = where.machine.inventory.tree(0)
-    assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
+    assert [tier.name for tier in where.machine.topology.tiers] == ["node", "gpu", "core"]
     assert [(gpu.name, gpu.maker) for gpu in tree.gpus] == [(f"rsmi{i}", "amd") for i in range(4)]
     bare = path.read_text()
     while "<gpu" in bare:
@@ -490,7 +490,7 @@ def test_topology_files_of_rccl(tmp_path):
     where = hb.allocate(f"amd:{path}")
     assert where.gpus.tolist() == [0, 1, 2, 3]
     assert where.known_gpus(3)[0].maker == "amd"
-    assert [tier.name for tier in where.machine.tree.tiers] == ["numa", "gpu", "core"]
+    assert [tier.name for tier in where.machine.topology.tiers] == ["numa", "gpu", "core"]
 
 
 GOOD = amd_smi(buses(3), lambda i, j: "XGMI")

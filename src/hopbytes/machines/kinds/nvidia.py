@@ -42,7 +42,7 @@ class Nvidia(NodeMachine):
             raise FormatError(path, None, what)
         inventory = NodeInventory.of(trees)
         if nvlink and "node" not in replaced:
-            tiers = cls(spec, inventory, hosts, replaced).tree.tiers
+            tiers = cls(spec, inventory, hosts, replaced).topology.tiers
             replaced["node"] = next(tier.distance for tier in tiers if tier.name == "gpu")
         return cls(spec, inventory, hosts, replaced)
 

@@ -56,7 +56,7 @@ class Synthetic(NodeMachine):
     ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
     ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
 
-    >>> Synthetic.parse("pack:2 l3:2 core:4 pu:1").tree.spec()
+    >>> Synthetic.parse("pack:2 l3:2 core:4 pu:1").topology.spec()
     'package:2@10 l3:2@3 core:4@1'
     """
 

@@ -25,21 +25,17 @@ NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.A
 
 @frozen(eq=False)
 class DelegatingMachine(Machine):
-    """A machine all of whose parts are those of `base`, but for the one that a subclass replaces."""
+    """A machine all of whose parts are those of another one, but for the one that a subclass replaces."""
 
-    base: Machine
-
-    @property
-    def topology(self) -> Machine:
-        return self.base
+    topology: Machine
 
     @property
     def innermost(self) -> Machine:
-        return self.base.innermost
+        return self.topology.innermost
 
     def for_nodes(self, nodes: Int32) -> Machine:
-        base = self.base.for_nodes(nodes)
-        return self if base is self.base else replace(self, base=base)
+        base = self.topology.for_nodes(nodes)
+        return self if base is self.topology else replace(self, topology=base)
 
 
 @frozen(eq=False)
@@ -47,20 +43,20 @@ class MeasuredMachine(DelegatingMachine):
     """A machine with other levels: the same names and distances, with what was measured."""
 
     tiers: tuple[Level, ...] = ()  # its levels with latency and bandwidth
-    text: str = ""  # spec of the file it was stored in; empty: that of `base`
+    text: str = ""  # spec of the file it was stored in; empty: that of `topology`
 
     def _identity(self) -> tuple[object, ...]:
-        return self.base, self.tiers
+        return self.topology, self.tiers
 
     @property
     def levels(self) -> tuple[Level, ...]:
         return self.tiers
 
     def spec(self) -> str:
-        return self.text or self.base.spec()
+        return self.text or self.topology.spec()
 
     def with_distances(self, distances: Mapping[str, int]) -> MeasuredMachine:
-        base = self.base.with_distances(distances)
+        base = self.topology.with_distances(distances)
         pairs = zip(self.tiers, base.levels, strict=True)
         tiers = tuple(replace(tier, distance=level.distance) for tier, level in pairs)
         changed = "".join(f":{name}={distance}" for name, distance in distances.items())
@@ -78,18 +74,18 @@ class TimedLinks(DelegatingMachine):
             raise bad(f"lat={self.latency}, expected seconds >= 0")
 
     def _identity(self) -> tuple[object, ...]:
-        return self.base, self.latency
+        return self.topology, self.latency
 
     def spec(self) -> str:
-        network, slash, inside = self.base.spec().partition(" / ")
+        network, slash, inside = self.topology.spec().partition(" / ")
         return f"{network}:lat={self.latency!r}{slash}{inside}"
 
     @property
     def network_use(self) -> NetworkUse:
-        return replace(self.base.network_use, hop_latency=self.latency)
+        return replace(self.topology.network_use, hop_latency=self.latency)
 
     def with_distances(self, distances: Mapping[str, int]) -> TimedLinks:
-        return TimedLinks(self.base.with_distances(distances), self.latency)
+        return TimedLinks(self.topology.with_distances(distances), self.latency)
 
 
 def take_latency(text: str) -> tuple[str, float | None]:
@@ -113,14 +109,14 @@ def with_latency(machine: Machine, latency: float) -> TimedLinks:
 class NestedMachine(DelegatingMachine):
     """A network or switches around nodes whose own numbers are known: ``torus:4x4 / hwloc:node.xml``.
 
-    `base` is the network or the switches with the levels of the nodes inside.
+    `topology` is the network or the switches with the levels of the nodes inside.
     """
 
-    outside: str  # spec of `base` without what is inside its nodes
-    nodes: NodeMachine  # one node for all, or as many as `base` has, in its order
+    outside: str  # spec of `topology` without what is inside its nodes
+    nodes: NodeMachine  # one node for all, or as many as `topology` has, in its order
 
     def _identity(self) -> tuple[object, ...]:
-        return self.base, self.nodes
+        return self.topology, self.nodes
 
     def spec(self) -> str:
         return f"{self.outside} / {self.nodes.spec()}"
@@ -130,7 +126,7 @@ class NestedMachine(DelegatingMachine):
         outer = {name: distance for name, distance in distances.items() if name not in inner - {"node"}}
         nodes = self.nodes.with_distances({n: d for n, d in distances.items() if n not in outer})
         changed = {tier.name: tier.distance for tier in nodes.topology.tiers if tier.name != "node"}
-        base = self.base.with_distances({**changed, **outer})
+        base = self.topology.with_distances({**changed, **outer})
         return NestedMachine(base, base.spec().partition(" / ")[0] if outer else self.outside, nodes)
 
     @property
@@ -146,11 +142,11 @@ class NestedMachine(DelegatingMachine):
 
     @property
     def known_hosts(self) -> KnownHosts:
-        known = self.base.known_hosts
+        known = self.topology.known_hosts
         return known if known.names else replace(known, names=self.nodes.hosts)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        return (*self.base.notices(used), *self.nodes.notices())
+        return (*self.topology.notices(used), *self.nodes.notices())
 
 
 def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 
 from hopbytes._arrays import Bool, Int32
@@ -27,7 +27,7 @@ NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.A
 class DelegatingMachine(Machine):
     """A machine all of whose parts are those of another one, but for the one that a subclass replaces."""
 
-    topology: Machine
+    topology: Machine = field()
 
     @property
     def innermost(self) -> Machine:

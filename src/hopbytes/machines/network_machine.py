@@ -42,6 +42,25 @@ class NetworkMachine(Machine):
     #: that differ. None: one core per node.
     inside: Tree | None = field(default=None, kw_only=True)
 
+    def __post_init__(self) -> None:
+        per_hop, inside = self.per_hop, self.inside
+        if per_hop is not None and not 0 <= per_hop <= MAX_PER_HOP:
+            raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**24")
+        if inside is None:
+            return
+        named = [level.name for level in inside.tiers]
+        whole = starts_with_node(inside)
+        if set(named[whole:]) & set(NODE_NAMES):
+            what = f"a level {shorten(named[whole])} inside the nodes of {self.network_spec()}"
+            wanted = "levels of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)"
+            raise bad(f"{what}, expected {wanted}")
+        if whole and inside.children[0] != self.n_nodes:
+            raise bad(f"levels for {inside.children[0]} nodes, expected the {self.n_nodes} of the network")
+        outermost = inside.tiers[whole].distance
+        if self.hop_distance < outermost:
+            what = f"distance {self.hop_distance} per hop is below {outermost} of {named[whole]}"
+            raise bad(f"{what}, expected distances that do not shrink outwards")
+
     @property
     @abstractmethod
     def n_nodes(self) -> int:
@@ -159,27 +178,6 @@ class NetworkHierarchy(NetworkMachine):
         return self.tree_outside().split(nodes)
 
 
-def check_nodes(machine: NetworkMachine) -> None:
-    """Check the fields all network machines share, for ``__post_init__``."""
-    per_hop, inside = machine.per_hop, machine.inside
-    if per_hop is not None and not 0 <= per_hop <= MAX_PER_HOP:
-        raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**24")
-    if inside is None:
-        return
-    named = [level.name for level in inside.tiers]
-    whole = starts_with_node(inside)
-    if set(named[whole:]) & set(NODE_NAMES):
-        what = f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}"
-        wanted = "levels of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)"
-        raise bad(f"{what}, expected {wanted}")
-    if whole and inside.children[0] != machine.n_nodes:
-        raise bad(f"levels for {inside.children[0]} nodes, expected the {machine.n_nodes} of the network")
-    outermost = inside.tiers[whole].distance
-    if machine.hop_distance < outermost:
-        what = f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}"
-        raise bad(f"{what}, expected distances that do not shrink outwards")
-
-
 def starts_with_node(inside: Tree) -> bool:
     """Tell whether a tree describes all nodes (unequal ones, see ``nest``) instead of one."""
     return inside.tiers[0].name == "node" and inside.tiers[0].distance == MAX_DISTANCE
@@ -223,9 +221,6 @@ class AttachedHosts(NetworkMachine):
     hosts: tuple[str, ...]  # names in machine order
     places: tuple[int, ...]  # endpoint of each host, distinct
     warnings: tuple[str, ...] = ()  # what the user should know about the source
-
-    def __post_init__(self) -> None:
-        check_nodes(self)
 
     def _identity(self) -> tuple[object, ...]:
         return self.around.network_spec(), self.hosts, self.places, self.hop_distance, self.inside

@@ -21,7 +21,7 @@ from hopbytes.machines.network import (
     name_node,
     spread_routes,
 )
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, shortest
 from hopbytes.machines.tree import MAX_CORES, Count, bad
 from hopbytes.util.computed_once import computed_once
@@ -92,7 +92,7 @@ class GroupedSwitches(NetworkMachine):
             raise bad(f"{self.kind}: {what} {wanted}")
         check_choice(f"{self.kind}: links", self.arrangement, ARRANGEMENTS)
         check_choice(f"{self.kind}: route", self.rule, self.rules)
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
 
     @classmethod
     def parse(cls, text: str) -> GroupedSwitches:

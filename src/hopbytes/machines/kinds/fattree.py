@@ -12,7 +12,7 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
-from hopbytes.machines.network_machine import NetworkHierarchy, check_nodes, children_of
+from hopbytes.machines.network_machine import NetworkHierarchy, NetworkMachine, children_of
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Count, bad
 from hopbytes.util.computed_once import computed_once
@@ -59,7 +59,7 @@ class FatTree(NetworkHierarchy):
             raise bad(f"fattree: nodes={self.nodes}, expected 1 to {self.places}, and at most {MAX_CORES}")
         if sum(self.cables_per_level()) > MAX_CABLES:
             raise bad(f"fattree: {sum(self.cables_per_level())} cables, expected at most {MAX_CABLES}")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
         if self.hop_distance * 2 * levels > MAX_DISTANCE:
             raise bad(f"distance {self.hop_distance} per hop, expected a smaller one")
 

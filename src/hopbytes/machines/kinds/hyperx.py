@@ -21,7 +21,7 @@ from hopbytes.machines.network import (
     name_node,
     name_on_grid,
 )
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, bad
 from hopbytes.util.computed_once import computed_once
@@ -50,7 +50,7 @@ class HyperX(NetworkMachine):
         links = 2 * self.n_nodes + math.prod(self.sizes) * sum(size - 1 for size in self.sizes)
         if self.n_nodes > MAX_CORES or links > MAX_LINKS:
             raise bad(f"hyperx: {self.n_nodes} nodes, {links} links, expected fewer")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
 
     @classmethod
     def parse(cls, text: str) -> HyperX:

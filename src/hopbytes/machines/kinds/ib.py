@@ -18,7 +18,7 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import KnownHosts, NetworkUse, machines
 from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.spec_fields import file_spec, number_of
 from hopbytes.machines.tree import bad
@@ -158,9 +158,6 @@ class InfiniBand(NetworkMachine):
     #: use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     rails: str = "first"
     nodes: tuple[int, ...] = ()  # hosts of the job, by which ``same`` counts adapters; empty: all hosts
-
-    def __post_init__(self) -> None:
-        check_nodes(self)
 
     @classmethod
     def parse(cls, text: str) -> InfiniBand:

@@ -14,7 +14,7 @@ from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec_fields import changed_fields, check_choice, file_spec
 from hopbytes.machines.tree import bad, shorten
 from hopbytes.text.hostlist import expand_hosts
@@ -43,9 +43,6 @@ class Links(NetworkMachine):
     found: LinkFile = field(repr=False)
     rule: str
     links: Network = field(repr=False)
-
-    def __post_init__(self) -> None:
-        check_nodes(self)
 
     def _identity(self) -> tuple[object, ...]:
         found = self.found

@@ -12,7 +12,7 @@ from hopbytes.kernels.routes import NO_ROUTE, RouteForm
 from hopbytes.machines.base import GPU_NAMES, Level, NetworkUse, machines
 from hopbytes.machines.distances import RailDistance, RailUnits
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring
-from hopbytes.machines.network_machine import NetworkHierarchy, check_nodes, children_of, distance_inside
+from hopbytes.machines.network_machine import NetworkHierarchy, NetworkMachine, children_of, distance_inside
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined
 from hopbytes.machines.tree import MAX_CORES, Count, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
@@ -79,7 +79,7 @@ class Rails(NetworkHierarchy):
                 found = shorten(f"{name}:{count if isinstance(count, int) else list(count)}")
                 what = f"{found} inside a host, expected gpu:{self.rails} first, one GPU per rail"
                 raise bad(f"rails: {what}")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
         if 6 * self.hop_distance >= NO_ROUTE:
             raise bad(f"rails: distance {self.hop_distance} per hop, expected less than {NO_ROUTE // 6}")
 

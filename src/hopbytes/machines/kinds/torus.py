@@ -13,7 +13,7 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import hilbert_order, occupied
 from hopbytes.machines.network import AXES, Network, Wiring, geometry_of_grid, name_on_grid
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
 from hopbytes.machines.tree import MAX_CORES, bad, shorten
 from hopbytes.util.computed_once import computed_once
@@ -59,7 +59,7 @@ class Torus(NetworkMachine):
         check_choice("torus: route", self.rule, RULES)
         if self.n_nodes > MAX_CORES:
             raise bad(f"{self.n_nodes} nodes, expected at most {MAX_CORES}")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
 
     @classmethod
     def parse(cls, text: str) -> Torus:

@@ -139,16 +139,6 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "change", "words"), BAD, ids=range(len(BAD)))
-def test_bad_files_are_explained(tmp_path, path, change, words):
-    bad = tmp_path / path.name
-    bad.write_text(change(path.read_text()))
-    with pytest.raises(FormatError, match=words) as caught:
-        hb.allocate(f"nvidia:{bad}")
-    assert str(bad) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_hosts_twice_and_no_file():
     with pytest.raises(FormatError, match=mentions("n1", "twice")):
         hb.allocate(f"nvidia:{PAIRS}@n1,n1")
@@ -494,21 +484,26 @@ def test_topology_files_of_rccl(tmp_path):
 
 
 GOOD = amd_smi(buses(3), lambda i, j: "XGMI")
-
-
-@pytest.mark.parametrize(("text", "words"), [
+BAD_AMD = [
     (GOOD[: GOOD.index("LINK TYPE") + 120], "rows of GPUs, expected 3 as columns.*cut off"),
     (GOOD.replace("0 XGMI", "0 SPAM"), "'SPAM', expected one of SELF"),
     (GOOD.replace("\n0000:1c:00.0 1", "\n0000:2c:00.0 1"), "expected 0000:1c:00.0 and a value for each"),
     ("ACCESS TABLE:\n", "no GPU in a table of link types"),
     ("[1, 2", ":1: not JSON"), ("[1, 2]", "expected JSON of the form"), ("{}", "no GPU in a table"),
     (GOOD + "x" * 20000, "a line of 20000 characters"),
-])  # fmt: skip
-def test_faults_are_explained(tmp_path, text, words):
-    path = tmp_path / "topo.txt"
-    path.write_text(text)
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "words"), [
+    *(("nvidia", change(path.read_text()), words) for path, change, words in BAD),
+    *(("amd", text, words) for text, words in BAD_AMD),
+], ids=range(len(BAD) + len(BAD_AMD)))  # fmt: skip
+def test_bad_files_are_explained(tmp_path, kind, text, words):
+    bad = tmp_path / "topo"
+    bad.write_text(text)
     with pytest.raises(FormatError, match=words) as caught:
-        hb.allocate(f"amd:{path}")
+        hb.allocate(f"{kind}:{bad}")
+    assert str(bad) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -25,6 +25,11 @@ BANDWIDTH = (9, 1, 1)
 POD = 32
 
 
+def _usual_pod(hosts: int, domain: int) -> int:
+    most = hosts + -hosts % domain
+    return min(most, domain * max(1, POD // domain))
+
+
 @machines.register("rails")
 @frozen
 class Rails(NetworkHierarchy):
@@ -48,27 +53,23 @@ class Rails(NetworkHierarchy):
     gpus_inside: ClassVar[bool] = True
     hosts: int
     rails: int  # GPUs per host; adapter r of a host is connected to leaf switch r of its pod
-    domain: int = 1  # hosts of an NVLink domain: 1 where NVLink ends at the host, 18 for racks of NVL72
+    domain: int  # hosts of an NVLink domain: 1 where NVLink ends at the host, 18 for racks of NVL72
     #: hosts that share the same leaf switches, a multiple of `domain`; by default the largest multiple up to
     #: 32, or one domain
-    pod: int = 0
+    pod: int
     #: spine switches, each with a link to every leaf switch; by default `pod`, which is full bisection
     #: bandwidth with links of equal capacity. Half as many are an oversubscription of 2:1; 0 are none.
-    spines: int | None = None
-    rule: str = "spines"
-    bandwidth: tuple[int, ...] = BANDWIDTH
+    spines: int
+    rule: str
+    bandwidth: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        most = self.hosts + -self.hosts % self.domain
-        pod = self.pod or min(most, self.domain * max(1, POD // self.domain))
-        object.__setattr__(self, "pod", pod)
-        object.__setattr__(self, "spines", min(pod, self.hosts) if self.spines is None else self.spines)
         if self.domain > self.hosts:
             raise bad(f"rails: domain={self.domain}, expected at most the {self.hosts} hosts")
-        if pod % self.domain:
-            raise bad(f"rails: pod={pod}, expected a multiple of domain={self.domain}")
+        if self.pod % self.domain:
+            raise bad(f"rails: pod={self.pod}, expected a multiple of domain={self.domain}")
         check_choice("rails: route", self.rule, RULES)
-        if not self.spines and (self.rule != "pxn" or pod < self.hosts):
+        if not self.spines and (self.rule != "pxn" or self.pod < self.hosts):
             raise bad("rails: spines=0, expected route=pxn and a single pod, or spine switches")
         gpus, domains, leaves, spines = self._counts()
         if (gpus + domains + leaves + spines) * gpus > MAX_TABLE:
@@ -87,8 +88,9 @@ class Rails(NetworkHierarchy):
     def parse(cls, text: str) -> Rails:
         spec = NetworkSpec("rails", text, KEYS)
         hosts, rails = spec.sizes("HOSTSxRAILS like 32x8")
-        domain, pod = spec.number("domain", 1, most=MAX_CORES), spec.number("pod", 0, most=MAX_CORES)
-        spines = spec.number("spines", 0, 0, MAX_CORES) if "spines" in spec.found else None
+        domain = spec.number("domain", 1, most=MAX_CORES)
+        pod = spec.number("pod", _usual_pod(hosts, domain), most=MAX_CORES)
+        spines = spec.number("spines", min(pod, hosts), 0, MAX_CORES)
         known = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
         bandwidth = known if "bw" in spec.found else BANDWIDTH
         rule = spec.word("route", "spines")
@@ -97,7 +99,7 @@ class Rails(NetworkHierarchy):
     def _counts(self) -> tuple[int, int, int, int]:
         """Return the numbers of GPUs, NVLink domains, leaf switches (one per rail and pod), spines."""
         domains, pods = -(-self.hosts // self.domain), -(-self.hosts // self.pod)
-        return self.hosts * self.rails, domains, pods * self.rails, self.spines or 0
+        return self.hosts * self.rails, domains, pods * self.rails, self.spines
 
     def _domain_leaf_rail(self) -> tuple[Int32, Int32, Int32]:
         """int32[GPUs] each: the NVLink domain, the leaf switch and the rail of every GPU."""
@@ -114,9 +116,8 @@ class Rails(NetworkHierarchy):
         return self.inside or Tree((Level("gpu", 1),), (self.rails,))
 
     def network_spec(self) -> str:
-        default = Rails(self.hosts, self.rails, self.domain)
         return f"rails:{self.hosts}x{self.rails}" + changed_fields(
-            ("domain", self.domain, 1), ("pod", self.pod, default.pod),
+            ("domain", self.domain, 1), ("pod", self.pod, _usual_pod(self.hosts, self.domain)),
             ("spines", self.spines, min(self.pod, self.hosts)), ("route", self.rule, "spines"),
             ("bw", joined(self.bandwidth), joined(BANDWIDTH)),
         )  # fmt: skip

@@ -313,6 +313,6 @@ def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) 
         return replace(machine, tiers=outermost_first)
     if isinstance(machine, NodeMachine):
         return replace(machine, known_tiers=outermost_first, replaced={})
-    base = machine.base if isinstance(machine, MeasuredMachine) else machine
+    base = machine.topology if isinstance(machine, MeasuredMachine) else machine
     base = base.with_distances({tier.name: tier.distance for tier in outermost_first})
     return MeasuredMachine(base, outermost_first)

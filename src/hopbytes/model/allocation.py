@@ -254,14 +254,13 @@ class Allocation:
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
-        if self.machine.inventory is None or not self.machine.inventory.pus_known:
-            return None
-        return tuple(sorted(self._os_cpus()[self.cores_of(pe)].tolist()))
+        cpus = self._os_cpus()
+        return None if cpus is None else tuple(sorted(cpus[self.cores_of(pe)].tolist()))
 
     @kept
-    def _os_cpus(self) -> Int64:
-        found: Int64 = self.machine.inventory.os_cpus()
-        return found
+    def _os_cpus(self) -> Int64 | None:
+        inventory = self.machine.inventory
+        return None if inventory is None or not inventory.pus_known else inventory.os_cpus()
 
     def known_gpus(self, pe: int) -> tuple[Any, ...]:
         """The Gpu of every GPU of one PE, as far as the machine knows more than their numbers."""

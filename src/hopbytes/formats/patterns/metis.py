@@ -24,9 +24,10 @@ from hopbytes.formats.base import (
     check_symmetric,
     losses,
 )
-from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, shown, whole_numbers
+from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, whole_numbers
 from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.text.lines import shown
 from hopbytes.text.open_input import NEVER_REFUSED
 from hopbytes.util.integers import MAX_TASKS
 

@@ -180,11 +180,11 @@ class FlightRecorder(Format, form="flight"):
     def read(self, source: Source) -> CommGraph:
         calls = TorchCalls(source)
         dumps: dict[int, _Dump] = {}
-        for rank, name, stream in files_of_set(source, NAMES):
+        for rank, file in files_of_set(source, NAMES):
             if rank is None:
-                what = "no rank in the name of the file, expected one like flight_0.json"
-                raise FormatError(name, None, what)
-            dumps[rank] = _Dump(name, parse_object(stream.read(), name, "a dump of the flight recorder"))
+                raise file.error("no rank in the name of the file, expected one like flight_0.json")
+            content = parse_object(file.stream.read(), file.name, "a dump of the flight recorder")
+            dumps[rank] = _Dump(file.name, content)
         users: dict[str, list[int]] = {}
         for rank, dump in dumps.items():
             for group in dump.named:
@@ -279,11 +279,16 @@ def _total(shapes: Any, types: Any) -> int:
     for number, shape in enumerate(shapes):
         if not isinstance(shape, list) or not types:
             raise ValueError(f"{str(shape)[:40]!r}, expected the shape of a tensor and its type")
-        size = bytes_of_type(types[min(number, len(types) - 1)])
-        for extent in shape:
-            size *= whole(extent, "an extent of a tensor")
-        total += whole(size, "a tensor of less than 2^63 bytes")
+        total += _size(shape, types[min(number, len(types) - 1)])
     return whole(total, "tensors of less than 2^63 bytes")
+
+
+def _size(shape: Any, name: Any) -> int:
+    """Return the bytes of a tensor of a type; the shape may be one number."""
+    size = bytes_of_type(name)
+    for extent in shape if isinstance(shape, list) else [shape]:
+        size *= whole(extent, "an extent of a tensor")
+    return whole(size, "a tensor of less than 2^63 bytes")
 
 
 #: Calls of ``c10d::`` and where among their arguments the root, or the receiver, is.
@@ -326,12 +331,8 @@ def _bytes(args: dict[str, Any], kind: str) -> int:
     shapes, types = args.get("Input Dims", []), args.get("Input type", [])
     if not isinstance(shapes, list) or not isinstance(types, list) or len(shapes) != len(types):
         raise ValueError("other shapes than types, expected those of tensors (record_shapes=True)")
-    total = 0
-    for shape, name in zip(shapes, types, strict=True):
-        size = bytes_of_type(name)
-        for extent in shape if isinstance(shape, list) else [shape]:
-            size *= whole(extent, "an extent of a tensor")
-        total = max(total, size) if kind == "scatter" else total + size
+    sizes = list(map(_size, shapes, types))
+    total = max(sizes, default=0) if kind == "scatter" else sum(sizes)
     return whole(total, "tensors of less than 2^63 bytes")
 
 

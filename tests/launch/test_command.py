@@ -53,21 +53,18 @@ def launchers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("words", "form", "count", "program"),
-    [
-        ("mpirun -n 4 -x A=b --mca btl self,vader ./app -n 9", "openmpi", 4, ["./app", "-n", "9"]),
-        ("mpirun --np 4 --hostfile h ./app --map-by x", "openmpi", 4, ["./app", "--map-by", "x"]),
-        ("mpiexec -np 8 -genv A b ./app", "hydra", 8, ["./app"]),
-        ("mpiexec.intel -n 2 -genv A=b ./app", "intel", 2, ["./app"]),
-        ("mpiexec.pals -n 2 --env A=b ./app", "pals", 2, ["./app"]),
-        ("srun -n4 -N 2 --mem=3G --exclusive ./app", "slurm", 4, ["./app"]),
-        ("srun --ntasks=4 -l -- ./app -x", "slurm", 4, ["./app", "-x"]),
-        ("srun ./app", "slurm", None, ["./app"]),
-        ("flux run -N 2 -n 4 ./app", "flux", 4, ["./app"]),
-        ("mpirun", "openmpi", None, []),
-    ],
-)
+@pytest.mark.parametrize(("words", "form", "count", "program"), [
+    ("mpirun -n 4 -x A=b --mca btl self,vader ./app -n 9", "openmpi", 4, ["./app", "-n", "9"]),
+    ("mpirun --np 4 --hostfile h ./app --map-by x", "openmpi", 4, ["./app", "--map-by", "x"]),
+    ("mpiexec -np 8 -genv A b ./app", "hydra", 8, ["./app"]),
+    ("mpiexec.intel -n 2 -genv A=b ./app", "intel", 2, ["./app"]),
+    ("mpiexec.pals -n 2 --env A=b ./app", "pals", 2, ["./app"]),
+    ("srun -n4 -N 2 --mem=3G --exclusive ./app", "slurm", 4, ["./app"]),
+    ("srun --ntasks=4 -l -- ./app -x", "slurm", 4, ["./app", "-x"]),
+    ("srun ./app", "slurm", None, ["./app"]),
+    ("flux run -N 2 -n 4 ./app", "flux", 4, ["./app"]),
+    ("mpirun", "openmpi", None, []),
+])  # fmt: skip
 def test_commands_are_taken_apart(words, form, count, program):
     command = LaunchCommand.parse(words.split())
     assert command.launcher.form == form
@@ -76,25 +73,22 @@ def test_commands_are_taken_apart(words, form, count, program):
     assert command.words() == [word for word in words.split() if word != "--"]
 
 
-@pytest.mark.parametrize(
-    ("words", "clashing"),
-    [
-        ("mpirun -n 4 --map-by core ./app", "--map-by"),
-        ("mpirun -n 4 -bind-to core -rf f ./app", "-bind-to, -rf"),
-        ("mpirun -n 4 --mca rmaps_base_mapping_policy core ./app", "--mca"),
-        ("srun -n 4 -m cyclic ./app", "-m"),
-        ("srun -n 4 --distribution=cyclic -wn[1-2] ./app", "--distribution=cyclic, -wn[1-2]"),
-        ("srun -n 4 -c8 ./app", "-c8"),
-        ("srun -n 4 --tres-per-task cpu=2 ./app", "--tres-per-task"),
-        ("mpiexec -n 4 -rankmap (user,1,0) ./app", "-rankmap"),
-        ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
-        ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
-        ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),
-        ("flux run -n 4 --setopt=gpu-affinity=off ./app", "--setopt=gpu-affinity=off"),
-        ("flux run -n 4 -c 2 -o verbose ./app", "-c"),
-        ("mpiexec.pals -n 4 --ppn=2 ./app", "--ppn=2"),
-    ],
-)
+@pytest.mark.parametrize(("words", "clashing"), [
+    ("mpirun -n 4 --map-by core ./app", "--map-by"),
+    ("mpirun -n 4 -bind-to core -rf f ./app", "-bind-to, -rf"),
+    ("mpirun -n 4 --mca rmaps_base_mapping_policy core ./app", "--mca"),
+    ("srun -n 4 -m cyclic ./app", "-m"),
+    ("srun -n 4 --distribution=cyclic -wn[1-2] ./app", "--distribution=cyclic, -wn[1-2]"),
+    ("srun -n 4 -c8 ./app", "-c8"),
+    ("srun -n 4 --tres-per-task cpu=2 ./app", "--tres-per-task"),
+    ("mpiexec -n 4 -rankmap (user,1,0) ./app", "-rankmap"),
+    ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
+    ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
+    ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),
+    ("flux run -n 4 --setopt=gpu-affinity=off ./app", "--setopt=gpu-affinity=off"),
+    ("flux run -n 4 -c 2 -o verbose ./app", "-c"),
+    ("mpiexec.pals -n 4 --ppn=2 ./app", "--ppn=2"),
+])  # fmt: skip
 def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     with refused(UnsupportedError, f": {clashing} also say", "`replace=True`"):
         checked_command(words.split(), 4)
@@ -103,19 +97,16 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     assert kept.program == ("./app",)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "no command, expected a launcher"),
-        ("missing -n 4 ./app", "missing: not installed or not in PATH"),
-        ("odd -n 4 ./app", "odd: not a known launcher, expected one of Open MPI"),
-        ("flux start", "flux: expected flux run"),
-        ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
-        ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),
-        ("srun -n 2 ./a : -n 2 ./b", "`hopbytes map FILE.programs --format slurm` writes"),
-        ("mpirun -n 5 ./app", "mpirun starts 5 ranks, expected 4"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    ("", "no command, expected a launcher"),
+    ("missing -n 4 ./app", "missing: not installed or not in PATH"),
+    ("odd -n 4 ./app", "odd: not a known launcher, expected one of Open MPI"),
+    ("flux start", "flux: expected flux run"),
+    ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
+    ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),
+    ("srun -n 2 ./a : -n 2 ./b", "`hopbytes map FILE.programs --format slurm` writes"),
+    ("mpirun -n 5 ./app", "mpirun starts 5 ranks, expected 4"),
+])  # fmt: skip
 def test_commands_that_cannot_be_used(words, message):
     with refused((UnsupportedError, InfeasibleError), message):
         checked_command(words.split(), 4)
@@ -347,22 +338,19 @@ def test_what_a_launcher_complains_about_is_one_line():
 MAPPING = place("node:2@10 core:2@1", [3, 0, 1], hosts=("a", "b.x"))
 
 
-@pytest.mark.parametrize(
-    ("found", "wrong"),
-    [
-        (seen(("b.x", {1}), ("a", {0}), ("a", {1})), []),
-        (seen(("b", {1}), ("a.y", {0}), ("a", {1})), []),
-        (seen(("a", {1}), ("a", {0}), ("a", {1})), ["rank 0 is on a, expected b.x"]),
-        (seen(("b", {1}), ("a", {0})), ["rank 2 did not answer"]),
-        ({1: Seen("a", frozenset({0}))}, ["rank 0 did not answer (2 in all)"]),
-        (seen(("b.x", {1}), ("a.q", {0}), ("a", {1})), []),
-        (seen(("b.y", {1}), ("a", {0}), ("a", {1})), ["rank 0 is"]),
-        (seen(("b", {1}), ("a", {0}), ("a", {1}), ("a", {1})), ["rank 3 is not in the mapping"]),
-        # Other numbers than positions, but every rank has CPUs of its own: nothing to object to.
-        (seen(("b", {1, 9}), ("a", {0, 8}), ("a", {2, 10})), []),
-        (seen(("b", {1}), ("a", {0, 1}), ("a", {1})), ["rank 2 shares CPU 1 with rank 1"]),
-    ],
-)
+@pytest.mark.parametrize(("found", "wrong"), [
+    (seen(("b.x", {1}), ("a", {0}), ("a", {1})), []),
+    (seen(("b", {1}), ("a.y", {0}), ("a", {1})), []),
+    (seen(("a", {1}), ("a", {0}), ("a", {1})), ["rank 0 is on a, expected b.x"]),
+    (seen(("b", {1}), ("a", {0})), ["rank 2 did not answer"]),
+    ({1: Seen("a", frozenset({0}))}, ["rank 0 did not answer (2 in all)"]),
+    (seen(("b.x", {1}), ("a.q", {0}), ("a", {1})), []),
+    (seen(("b.y", {1}), ("a", {0}), ("a", {1})), ["rank 0 is"]),
+    (seen(("b", {1}), ("a", {0}), ("a", {1}), ("a", {1})), ["rank 3 is not in the mapping"]),
+    # Other numbers than positions, but every rank has CPUs of its own: nothing to object to.
+    (seen(("b", {1, 9}), ("a", {0, 8}), ("a", {2, 10})), []),
+    (seen(("b", {1}), ("a", {0, 1}), ("a", {1})), ["rank 2 shares CPU 1 with rank 1"]),
+])  # fmt: skip
 def test_ranks_elsewhere_are_named(found, wrong):
     said = compare(MAPPING, found).wrong
     assert len(said) == len(wrong)
@@ -464,15 +452,12 @@ def test_options_of_a_mapping_are_for_all_programs():
     assert command.count == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "tasks", "text"),
-    [
-        ("mpirun --mca x y", (2, 1), "mpirun --mca x y -n 2 ./p0 'a b' : -n 1 ./p1 'a b'"),
-        ("mpirun -n 3", (2, 0, 1), "mpirun -n 2 ./p0 'a b' : -n 1 ./p2 'a b'"),
-        ("mpirun -n 2 ./x : -n 1 ./y", (2, 1), "mpirun -n 2 ./x : -n 1 ./y"),
-        ("srun -n 3 ./x", (3,), "srun -n 3 ./x"),
-    ],
-)
+@pytest.mark.parametrize(("words", "tasks", "text"), [
+    ("mpirun --mca x y", (2, 1), "mpirun --mca x y -n 2 ./p0 'a b' : -n 1 ./p1 'a b'"),
+    ("mpirun -n 3", (2, 0, 1), "mpirun -n 2 ./p0 'a b' : -n 1 ./p2 'a b'"),
+    ("mpirun -n 2 ./x : -n 1 ./y", (2, 1), "mpirun -n 2 ./x : -n 1 ./y"),
+    ("srun -n 3 ./x", (3,), "srun -n 3 ./x"),
+])  # fmt: skip
 def test_a_command_gets_the_programs_of_the_pattern(words, tasks, text):
     command = with_programs_of(parsed(words.split()), coupled(*tasks), programs=True)
     assert shlex.join(command.words()) == text
@@ -487,15 +472,12 @@ def test_programs_of_a_file_are_shown_and_not_started():
     assert with_programs_of(parsed(["mpirun", "-n", "3"]), plain).count == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "tasks", "message"),
-    [
-        ("mpirun -n 3 ./x", (2, 1), "mpirun starts programs of 3 ranks, expected 2, 1 as in the pattern"),
-        ("mpirun -n 1 ./x : -n 2 ./y", (2, 1), "mpirun starts programs of 1, 2 ranks, expected 2, 1"),
-        ("srun -n 3", (2, 1), "`hopbytes map FILE.programs --format slurm` writes the command"),
-        ("flux run", (2, 1), "the pattern has 2 programs, expected Open MPI or Hydra"),
-    ],
-)
+@pytest.mark.parametrize(("words", "tasks", "message"), [
+    ("mpirun -n 3 ./x", (2, 1), "mpirun starts programs of 3 ranks, expected 2, 1 as in the pattern"),
+    ("mpirun -n 1 ./x : -n 2 ./y", (2, 1), "mpirun starts programs of 1, 2 ranks, expected 2, 1"),
+    ("srun -n 3", (2, 1), "`hopbytes map FILE.programs --format slurm` writes the command"),
+    ("flux run", (2, 1), "the pattern has 2 programs, expected Open MPI or Hydra"),
+])  # fmt: skip
 def test_programs_that_a_command_cannot_start(words, tasks, message):
     with refused((UnsupportedError, InfeasibleError), message):
         with_programs_of(parsed(words.split()), coupled(*tasks))

@@ -165,9 +165,13 @@ def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
     (tmp_path / "settings").write_text("pml = ob1\n")
     monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
     assert by(program).startswith("monitoring")
-    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
+    monkeypatch.setattr("hopbytes.record.session.interposer_for", raising)
     with pytest.raises(UnsupportedError, match="--mca pml ob1: excludes Open MPI's monitoring, expected"):
         record([*launch, "--mca", "pml", "ob1", program, "p2p"])
+
+
+def raising(application, command):
+    raise UnsupportedError("no compiler")
 
 
 #: A remote shell that hands on nothing of the environment, as on a cluster.

@@ -163,9 +163,6 @@ class Format:
     #: Files are not text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
-    #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known
-    #: as ours by an attribute of the file (text/replace_file.py).
-    marked: ClassVar[bool] = True
     #: Characters that begin a comment line; :func:`hopbytes.write` writes the mark after them.
     comment: ClassVar[str] = ""
     #: The format always consists of several files and therefore cannot be written to standard output.
@@ -192,15 +189,6 @@ class Format:
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the files and the launch command for a mapping."""
         raise UnsupportedError("this format cannot hold a mapping")
-
-    def started(
-        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
-    ) -> Written:
-        """Return what :meth:`write_mapping` made with the commands of the programs of a mapping, if several.
-
-        In `written` the placeholder ``{stem}`` is already replaced by `stem`.
-        """
-        return written
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether a file looks like this format, by default by its :attr:`signature`.

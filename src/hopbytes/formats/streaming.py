@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -82,13 +82,13 @@ class CsrStream(GraphStream):
     def loads(self) -> Int64 | None:
         if self.load_section is None:
             return None
-        with self.load_section.open() as reader:
-            return reader.take_int64(self.n)
+        with self.load_section.open() as take:
+            return take(self.n)
 
     def blocks(self) -> Iterator[Block]:
         with contextlib.ExitStack() as stack:
 
-            def reader(section: NumberSection | None) -> SectionReader | None:
+            def reader(section: NumberSection | None) -> Callable[[int], Array] | None:
                 return None if section is None else stack.enter_context(section.open())
 
             targets, loads, weights = map(reader, (self.targets, self.load_section, self.weight_section))
@@ -96,9 +96,9 @@ class CsrStream(GraphStream):
             for first, indptr in self._row_pointers():
                 arcs = int(indptr[-1])
                 yield Block(
-                    first, indptr, self._take_targets(targets, arcs),
-                    None if weights is None else weights.take_int64(arcs),
-                    None if loads is None else loads.take_int64(len(indptr) - 1),
+                    first, indptr, self._narrow(targets(arcs)),
+                    None if weights is None else weights(arcs),
+                    None if loads is None else loads(len(indptr) - 1),
                 )
 
     @property
@@ -108,11 +108,11 @@ class CsrStream(GraphStream):
     def _row_pointers(self) -> Iterator[tuple[int, Int64]]:
         """Yield the first vertex of every block and its row pointers, from 0."""
         assert self.offsets is not None
-        with self.offsets.open() as reader:
-            last, first = reader.take_int64(1), 0
+        with self.offsets.open() as take:
+            last, first = take(1), 0
             self._check_offset(0, int(last[0]), self.first_target)
             while first < self.n:
-                rows = np.concatenate([last, reader.take_int64(min(BLOCK_ROWS, self.n - first))])
+                rows = np.concatenate([last, take(min(BLOCK_ROWS, self.n - first))])
                 if int(np.diff(rows).min()) < 0 or np.any((rows - self.first_target) % self.width):
                     wrong = (np.diff(rows) < 0) | ((rows[1:] - self.first_target) % self.width > 0)
                     row = first + 1 + int(np.argmax(wrong))
@@ -132,9 +132,8 @@ class CsrStream(GraphStream):
             what = f"the offset of vertex {row} is {found}, expected {expected}"
             raise FormatError(self.name, None, f"{what} with {self.n} vertices and {self.arcs} arcs")
 
-    def _take_targets(self, reader: SectionReader, arcs: int) -> Int32:
-        targets = reader.take(arcs)
-        if self.width == 8 and arcs and int(targets.max()) >= self.n:
+    def _narrow(self, targets: Array) -> Int32:
+        if self.width == 8 and len(targets) and int(targets.max()) >= self.n:
             what = f"neighbour {targets.max()}, expected vertices from 0 to {self.n - 1}"
             raise FormatError(self.name, None, what)
         # Numbers of 32 bits are checked where they are used (stream_check).
@@ -186,8 +185,9 @@ class NumberSection:
     what: str  # what the numbers are, for messages
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[SectionReader]:
-        """Open the file at the first number; what precedes it in a compressed file is read and dropped."""
+    def open(self) -> Iterator[Callable[[int], Array]]:
+        """Open the file at the first number, and yield a function that returns so many of the next ones."""
+        # What precedes them in a compressed file is read and dropped.
         with contextlib.ExitStack() as stack:
             source = stack.enter_context(open_source(self.path, max_bytes=self.max_bytes))
             stream: Any = source.stream
@@ -198,31 +198,20 @@ class NumberSection:
                 left = self.begin
                 while left and (got := len(stream.read(min(left, SKIPPED_AT_ONCE)))):
                     left -= got
-            yield SectionReader(self, stream)
+            yield lambda count: self._take(stream, count)
 
-
-class SectionReader:
-    """Reads the numbers of a section in order."""
-
-    def __init__(self, section: NumberSection, stream: Any) -> None:
-        self._section, self._stream = section, stream
-
-    def take(self, count: int) -> Array:
-        """Return the next numbers; FormatError where the file ends before."""
-        section = self._section
-        numbers = np.empty(count, section.dtype)
-        if not filled(numbers, self._stream):
-            what = f"the file ends inside the {section.what}, expected {count} more numbers there"
-            raise FormatError(section.path, None, what)
-        return numbers
-
-    def take_int64(self, count: int) -> Int64:
-        """Return the next numbers as int64; FormatError for one below 0 or of 2^63 and more."""
-        numbers = self.take(count).astype(np.int64, copy=False)
+    def _take(self, stream: Any, count: int) -> Array:
+        """Return the next numbers: neighbours as they are, others as int64, none of which may be below 0."""
+        numbers: Array = np.empty(count, self.dtype)
+        if not filled(numbers, stream):
+            what = f"the file ends inside the {self.what}, expected {count} more numbers there"
+            raise FormatError(self.path, None, what)
+        if self.what == "neighbours":
+            return numbers
+        numbers = numbers.astype(np.int64, copy=False)
         if count and int(numbers.min()) < 0:
-            at = int(np.argmin(numbers))
-            what = f"{self._section.what}: {numbers[at]}, expected a number from 0 to 2^63 - 1"
-            raise FormatError(self._section.path, None, what)
+            what = f"{self.what}: {numbers.min()}, expected a number from 0 to 2^63 - 1"
+            raise FormatError(self.path, None, what)
         return numbers
 
 
@@ -297,9 +286,7 @@ def _sorted_runs(path: str, max_bytes: int, run_arcs: int) -> Iterator[tuple[Int
             yield *_summed(pairs[np.tile(other, 2)], np.tile(volumes, 2)[np.tile(other, 2)]), seen
 
 
-def _tables(
-    source: Source, columns: int, line: int, start: bytes, limit: int, rows: int
-) -> Iterator[Int64]:
+def _tables(source: Source, columns: int, line: int, start: bytes, limit: int, rows: int) -> Iterator[Int64]:
     """Yield lines of numbers, int64[at most rows, columns]."""
     state = np.zeros(len(Slot), np.int64)
     state[Slot.LINE], state[Slot.COLUMNS] = line, columns

@@ -123,9 +123,7 @@ class LaunchCommand:
         if self.others and self.count is None:
             raise InfeasibleError(f"{self.tool}: several programs, expected -n with the ranks of each")
         if self.count not in (None, n):
-            raise InfeasibleError(
-                f"{self.tool} starts {self.count} ranks, expected {n} as in the mapping"
-            )
+            raise InfeasibleError(f"{self.tool} starts {self.count} ranks, expected {n} as in the mapping")
 
     def placing(self) -> list[Option]:
         return [option for part in self.parts for option in part.options if self._places(option)]

@@ -138,7 +138,8 @@ def measure(
             raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
         names = [level.name for level in where.machine.levels]
         share = time_limit / sum(map(len, pairs.values()))
-        sweep = ",".join(f"{size}:{_rounds_of(size)}" for size in sizes)
+        rounds = [max(FEWEST_ROUNDS, min(MOST_ROUNDS, BATCH_BYTES // (size + 1))) for size in sizes]
+        sweep = ",".join(f"{size}:{count}" for size, count in zip(sizes, rounds, strict=True))
         fits = {}
         for number, (level, chosen) in enumerate(pairs.items(), 1):
             if announce is not None:
@@ -239,11 +240,6 @@ def pairs_of_levels(where: Allocation, pes: Sequence[int]) -> dict[int, list[tup
             chosen[level] = [pairs[number] for number in numbers]
         outer = units
     return chosen
-
-
-def _rounds_of(size: int) -> int:
-    """Return the number of round trips in a batch of messages of `size` bytes."""
-    return max(FEWEST_ROUNDS, min(MOST_ROUNDS, BATCH_BYTES // (size + 1)))
 
 
 def _times_of_level(

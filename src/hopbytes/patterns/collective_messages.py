@@ -31,9 +31,7 @@ def check_model(model: str) -> str:
     return model
 
 
-def expand(
-    kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1
-) -> Iterator[Message]:
+def expand(kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1) -> Iterator[Message]:
     """Yield the messages of one collective call, or of several calls with the same members and root."""
     # Every model is linear in the volumes, so calls of the same kind may be summed first. O(p) messages for
     # ring and binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to

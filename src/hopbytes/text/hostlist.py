@@ -98,11 +98,7 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def is_table(line: str) -> bool:
-    """Tell whether a line is the head of a table of hosts: ``node,group,switch``.
-
-    >>> is_table("node,group,switch"), is_table("node1,node2")
-    (True, False)
-    """
+    """Tell whether a line is the head of a table of hosts: ``node,group,switch``."""
     words = [word.strip().lower() for word in line.split(",")]
     return len(words) > 1 and words[0] in ("node", "host", "name", "hostname")
 
@@ -148,11 +144,7 @@ def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
 def match_hosts(
     wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "`hosts`"
 ) -> list[int]:
-    """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
-
-    >>> match_hosts(["n2.site.org", "n1"], ["n1", "n2"])
-    [1, 0]
-    """
+    """Find hosts among known ones: by the exact name, else by the short one (up to the first dot)."""
     exact = {name: node for node, name in enumerate(known)}
     short: dict[str, list[int]] = {}
     for node, name in enumerate(known):

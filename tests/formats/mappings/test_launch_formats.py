@@ -244,35 +244,32 @@ def test_rankfiles_in_other_peoples_spelling():
     assert again.pe.tolist() == [1, 6, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "message"),
-    [
-        ("openmpi", "rank 0=a slot=0\nrank 2=a slot=1\n", "file: rank 1 is missing, expected 0 to 2"),
-        ("openmpi", "rank 0=a slot=0\nrank 0=a slot=1\n", "file:2: rank 0 is repeated (first in line 1)"),
-        ("openmpi", "rank 0=c slot=0\n", "file:1: host c, expected one of a, b"),
-        ("openmpi", "rank 0=+n2 slot=0\n", "file:1: node +n2, expected +n0 to +n1"),
-        ("openmpi", "rank 0=+nx slot=0\n", "file:1: node +nx, expected +n0 to +n1"),
-        ("openmpi", "rank 0=a slot=4\n", "file:1: core 4 of node 0, expected cores of 0..3"),
-        ("openmpi", "rank 0=a slot=1:0\n", "file:1: package 1, expected a machine with a level named"),
-        ("openmpi", "rank 0=a slot=0:9\n", "file:1: core 9 of package 0, expected 0 to 3"),
-        ("openmpi", "rank 0=a slot=x\n", "file:1: slot 'x', expected cores like 0-3,6 or 1:0-2"),
-        ("openmpi", "rank 0 a\n", "file:1: 'rank 0 a', expected a line like"),
-        ("openmpi", "", "file: 0 ranks, expected 2"),
-        ("openmpi", "rank 0=a slot=0\nrank 1=a slot=1\nrank 2=b slot=0\n", "file: 3 ranks, expected 2"),
-        ("slurm", "a\nc\n", "file:2: host c, expected one of a, b"),
-        ("slurm", "a b\n", "file:1: 'a b', expected the name of a host"),
-        ("slurm", "a\na\nb\n", "file: 3 ranks, expected 2"),
-        ("hydra", "a:0\n", "file:1: 0 ranks on a, expected 1 or more"),
-        ("hydra", "a:999999999\n", "expected 1 or more"),
-        ("hydra", "a:1:2\n", "file:1: 'a:1:2', expected a host like n1:4"),
-        ("cray", "0,1,1\n", "file:1: rank 1 occurs twice, expected every rank once"),
-        ("cray", "0,2\n", "file: rank 1 is missing, expected 0 to 2"),
-        ("cray", "0,x\n", "file:1: 'x', expected ranks like 0,1,4-7"),
-        ("cray", "0-999999999\n", "file:1: '0-999999999', expected ranks like"),
-        ("newrank", "0\n0\n", "file: new rank 0 occurs 2 times, expected every rank once"),
-        ("newrank", "0\nx\n", "file:2: 'x'"),
-    ],
-)
+@pytest.mark.parametrize(("form", "text", "message"), [
+    ("openmpi", "rank 0=a slot=0\nrank 2=a slot=1\n", "file: rank 1 is missing, expected 0 to 2"),
+    ("openmpi", "rank 0=a slot=0\nrank 0=a slot=1\n", "file:2: rank 0 is repeated (first in line 1)"),
+    ("openmpi", "rank 0=c slot=0\n", "file:1: host c, expected one of a, b"),
+    ("openmpi", "rank 0=+n2 slot=0\n", "file:1: node +n2, expected +n0 to +n1"),
+    ("openmpi", "rank 0=+nx slot=0\n", "file:1: node +nx, expected +n0 to +n1"),
+    ("openmpi", "rank 0=a slot=4\n", "file:1: core 4 of node 0, expected cores of 0..3"),
+    ("openmpi", "rank 0=a slot=1:0\n", "file:1: package 1, expected a machine with a level named"),
+    ("openmpi", "rank 0=a slot=0:9\n", "file:1: core 9 of package 0, expected 0 to 3"),
+    ("openmpi", "rank 0=a slot=x\n", "file:1: slot 'x', expected cores like 0-3,6 or 1:0-2"),
+    ("openmpi", "rank 0 a\n", "file:1: 'rank 0 a', expected a line like"),
+    ("openmpi", "", "file: 0 ranks, expected 2"),
+    ("openmpi", "rank 0=a slot=0\nrank 1=a slot=1\nrank 2=b slot=0\n", "file: 3 ranks, expected 2"),
+    ("slurm", "a\nc\n", "file:2: host c, expected one of a, b"),
+    ("slurm", "a b\n", "file:1: 'a b', expected the name of a host"),
+    ("slurm", "a\na\nb\n", "file: 3 ranks, expected 2"),
+    ("hydra", "a:0\n", "file:1: 0 ranks on a, expected 1 or more"),
+    ("hydra", "a:999999999\n", "expected 1 or more"),
+    ("hydra", "a:1:2\n", "file:1: 'a:1:2', expected a host like n1:4"),
+    ("cray", "0,1,1\n", "file:1: rank 1 occurs twice, expected every rank once"),
+    ("cray", "0,2\n", "file: rank 1 is missing, expected 0 to 2"),
+    ("cray", "0,x\n", "file:1: 'x', expected ranks like 0,1,4-7"),
+    ("cray", "0-999999999\n", "file:1: '0-999999999', expected ranks like"),
+    ("newrank", "0\n0\n", "file: new rank 0 occurs 2 times, expected every rank once"),
+    ("newrank", "0\nx\n", "file:2: 'x'"),
+])  # fmt: skip
 def test_bad_files_are_named(form, text, message):
     where = allocate("node:2 core:4", hosts=("a", "b"))
     with refused(HopbytesError, message):
@@ -327,15 +324,12 @@ def test_five_dimensions_are_too_many():
         write("fujitsu", mapping)
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "message"),
-    [
-        ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
-        ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
-        ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
-        ("fujitsu", "", "file: 0 ranks, expected at least one"),
-    ],
-)
+@pytest.mark.parametrize(("form", "text", "message"), [
+    ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
+    ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
+    ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
+    ("fujitsu", "", "file: 0 ranks, expected at least one"),
+])  # fmt: skip
 def test_bad_coordinates_are_named(form, text, message):
     with refused(FormatError, message):
         read(form, text, where=allocate("torus:3x2x2@10 / core:2@1"))

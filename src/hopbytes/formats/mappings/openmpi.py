@@ -23,13 +23,7 @@ from hopbytes.formats.mappings.host_lists import (
     node_of_host,
     rank_hosts,
 )
-from hopbytes.formats.mappings.launch_files import (
-    ANY_MAPPING,
-    ASSUMED_CPUS,
-    Launch,
-    LaunchFormat,
-    prepare,
-)
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, ASSUMED_CPUS, Launch, LaunchFormat, prepare
 from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, numbers_in
 from hopbytes.formats.mappings.place_script import place_script

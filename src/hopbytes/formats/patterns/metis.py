@@ -15,15 +15,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Bool, Int32, Int64, UInt8
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import (
-    HEAD_BYTES,
-    MARK,
-    Format,
-    Source,
-    Written,
-    check_symmetric,
-    losses,
-)
+from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, check_symmetric, losses
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, whole_numbers
 from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph

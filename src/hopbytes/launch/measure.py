@@ -118,11 +118,10 @@ def measure(
     time_limit: float = TIME_LIMIT,
     announce: Callable[[str], None] | None = None,
 ) -> Measured:
-    """Measure latency and bandwidth of every level of a machine.
-
-    The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs of
-    ranks for which this is the outermost level at which they differ exchange messages, one pair at a time.
-    """
+    """Measure latency and bandwidth of every level of a machine."""
+    # The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs
+    # of ranks for which this is the outermost level at which they differ exchange messages, one pair at a
+    # time.
     if not isinstance(where.distance, TreeDistance):
         spec = where.machine.spec()[:60]
         what = "the machine has no levels to measure, expected a tree, slurm:, hwloc:, job or local"
@@ -292,10 +291,8 @@ def fit(times: Mapping[int, Sequence[float]]) -> Fit:
 
 
 def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
-    """Return the machine with measured latency, bandwidth and, unless `keep_distances`, distances.
-
-    A level without a measurement gets the distance of the next inner level.
-    """
+    """Return the machine with measured latency, bandwidth and, unless `keep_distances`, distances."""
+    # A level without a measurement gets the distance of the next inner level.
     tiers: list[Level] = []
     inner = 0
     for level in reversed(machine.levels):

@@ -47,10 +47,7 @@ class HostList(LaunchFormat):
         return f"# {self.title} {MARK}: {description}"
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list of hosts; the file names no cores, so ranks take slots in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-        """
+        """Return the mapping of a list of hosts; the file names no cores, so ranks take slots in order."""
         return mapping_by_hosts(source, self.ranks(source))
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -51,11 +51,7 @@ class Plain(LaunchFormat, form="plain"):
     capabilities = ANY_MAPPING
 
     def read(self, source: Source) -> Mapping | Int32:
-        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
-
-        Blank lines and lines that begin with ``#`` or ``%`` are skipped. The option `n` is the expected
-        number of tasks.
-        """
+        """Return a Mapping if the option `where` is given, else int32[n]; ``#`` and ``%`` begin comments."""
         where, n = source.options.get("where"), source.options.get("n")
         limit = where.k if where is not None else 2**31 - 1
         data = source.stream.read()
@@ -130,11 +126,7 @@ class OpenFoam(LaunchFormat, form="openfoam"):
     capabilities = ANY_MAPPING
 
     def read(self, source: Source) -> Mapping | Int32:
-        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
-
-        The option `n` is the expected number of cells. FormatError for no such list, a processor outside
-        0..k-1, or another number of cells.
-        """
+        """Return a Mapping if the option `where` is given, else int32[n]."""
         where, n = source.options.get("where"), source.options.get("n")
         labels = read_labels(source.name, source.stream.read())
         limit = where.k if where is not None else 2**31 - 1
@@ -195,11 +187,8 @@ class Json(LaunchFormat, form="json"):
         return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping with the allocation for which it was made.
-
-        Options: `where`, the Allocation on which it will be used, which must be the same machine; `n`, the
-        expected number of tasks; `graph`, which must be the same pattern, or a trace of as many tasks.
-        """
+        """Return the mapping with the allocation for which it was made."""
+        # `where` must be the same machine, `graph` the same pattern or a trace of as many tasks.
         record = _Record(source)
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         # The given machine replaces an equal stored one, whose file may have been moved since then.

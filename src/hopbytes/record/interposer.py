@@ -19,7 +19,7 @@ from pathlib import Path
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.mappings.launchers import Launcher
-from hopbytes.launch.command import LaunchCommand, Option, compilers_of
+from hopbytes.launch.command import LaunchCommand, Option, compiled, compilers_of
 from hopbytes.record.application import Application, family_of, is_own, loaded_by, maker_of, mpi_library
 from hopbytes.text.leftovers import name_of_process, remove_left
 
@@ -117,27 +117,21 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None, library: Pre
         if is_private_file(str(target)):
             return target
         _build(path, library, target)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise UnsupportedError(f"{folder}: cannot build the interposer there: {error}") from None
     return target
 
 
 def _build(compiler: str, library: Preloaded, target: Path) -> None:
     """Build in a temporary folder and move the library at once, since other processes may build it too."""
-    def compiled(*words: str, text: str = "") -> str:
-        done = subprocess.run([compiler, *words], capture_output=True, text=True, timeout=300, input=text)
-        if done.returncode:
-            error = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
-            raise UnsupportedError(f"{compiler}: cannot build the interposer: {error[:200]}")
-        return done.stdout
-
+    what = "the interposer"
     remove_left(str(target.parent), ".record-")
     with tempfile.TemporaryDirectory(prefix=name_of_process(".record-"), dir=target.parent) as private:
         part = os.path.join(private, target.name)
         if library.generated is not None:
-            header = compiled("-E", "-P", "-x", "c", "-", text=_DECLARATIONS)
+            header = compiled(compiler, "-E", "-P", "-x", "c", "-", what=what, text=_DECLARATIONS)
             Path(private, "calls.h").write_text(library.generated(header))
-        compiled(*FLAGS, f"-I{private}", str(library.files[0]), "-o", part)
+        compiled(compiler, *FLAGS, f"-I{private}", str(library.files[0]), "-o", part, what=what)
         os.chmod(part, 0o700)
         os.replace(part, target)
 

@@ -11,7 +11,7 @@ from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, Source
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, faults
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.collective_messages import check_model, expand
+from hopbytes.patterns.collective_messages import check_model
 from hopbytes.text.lines import Lines
 from hopbytes.text.open_input import open_stream
 from hopbytes.util.integers import MAX_SUM
@@ -216,8 +216,8 @@ class Channels:
     ) -> None:
         for part, ring in enumerate(self.rings.values()):
             own = [_part(volumes[rank], part, len(self.rings)) for rank in ring]
-            for source, target, volume, count in expand(kind, "ring", own, ring.index(root), calls):
-                traffic.add(members[ring[source]], members[ring[target]], volume, count)
+            along = [members[rank] for rank in ring]
+            traffic.add_collective(kind, "ring", along, own, ring.index(root), calls)
 
     def _along_trees(self, traffic: Traffic, members: Sequence[int], volume: int, calls: int) -> None:
         """Add an all-reduce: every rank sends to its parent and back."""

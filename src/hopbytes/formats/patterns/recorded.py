@@ -16,7 +16,7 @@ from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import check_tasks
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
-from hopbytes.patterns.collective_messages import check_model, expand, expand_between
+from hopbytes.patterns.collective_messages import check_model, expand
 from hopbytes.text.lines import Lines
 from hopbytes.text.open_input import Opened, check_reference, named_in, open_stream
 from hopbytes.util.integers import MAX_SUM
@@ -44,14 +44,10 @@ class Traffic:
 
     def add_collective(
         self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
-        first: int = 0,
+        first: int | None = None,
     ) -> None:
         """Add the messages of a collective call among `members` under a model."""
-        messages = (
-            expand_between(kind, model, volumes, first, root, calls) if first
-            else expand(kind, model, volumes, root, calls)
-        )  # fmt: skip
-        for source, target, volume, count in messages:
+        for source, target, volume, count in expand(kind, model, volumes, root, calls, first=first):
             self.add(members[source], members[target], volume, count)
 
     def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
@@ -163,6 +159,6 @@ class Collectives:
             volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]
             calls = max(count for _, count in sums.values())
             if root < len(ranks):
-                traffic.add_collective(kind, model, ranks, volumes, root, calls, first)
+                traffic.add_collective(kind, model, ranks, volumes, root, calls, first or None)
         what = f"{self.calls} collective calls of {self.volume} bytes are left out"
         return [f"{what} (collectives=ring, binomial, pairs)"] if self.calls and model == "ignore" else []

@@ -10,7 +10,10 @@ from dataclasses import field
 from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+
 from hopbytes import kernels
+from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
@@ -217,7 +220,13 @@ def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str
     return notices
 
 
-def check_symmetric(graph: CommGraph) -> None:
-    """Raise UnsupportedError for a pattern that a format of undirected graphs cannot hold; O(n + m)."""
+def undirected_arcs(graph: CommGraph, format: str) -> tuple[Bool, list[str]]:
+    """Return which arcs a format of undirected graphs holds, and notices about what is lost; O(n + m)."""
     if not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
         raise UnsupportedError("the pattern is not symmetric, expected one that is: use `symmetrize=True`")
+    notices = losses(graph, messages=f"{format} files hold one weight per edge")
+    keep: Bool = graph.targets != graph.sources()
+    loops = graph.m - int(np.count_nonzero(keep))
+    if loops:
+        notices.append(f"{loops} arcs of tasks to themselves are left out: {format} files have no loops")
+    return keep, notices

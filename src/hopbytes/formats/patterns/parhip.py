@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses
+from hopbytes._arrays import Array, Bool, Int32, Int64
+from hopbytes.formats.base import Format, Source, Written, undirected_arcs
 from hopbytes.formats.parsing import filled
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
@@ -70,12 +70,8 @@ class Parhip(Format, form="parhip"):
         return _graph(source, indptr, targets, volumes, loads)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        check_symmetric(graph)
-        notices = losses(graph, messages="the ParHIP layout holds one weight per edge")
-        loops = int(np.count_nonzero(graph.targets == graph.sources()))
-        if loops:
-            notices.append(f"{loops} arcs of tasks to themselves are left out: ParHIP files have no loops")
-        return Written({"": _pieces(graph)}, notices=tuple(notices))
+        keep, notices = undirected_arcs(graph, "ParHIP")
+        return Written({"": _pieces(graph, keep)}, notices=tuple(notices))
 
 
 def read_layout(source: Source) -> Layout:
@@ -157,9 +153,8 @@ def _graph(
     return graph
 
 
-def _pieces(graph: CommGraph) -> Iterator[bytes]:
+def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
     """Yield the file with 64-bit offsets and weights and 32-bit neighbours."""
-    keep = graph.targets != graph.sources()
     targets = graph.targets[keep]
     kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
     flags = NARROW_TARGETS

@@ -141,11 +141,11 @@ class CsrStream(GraphStream):
         return narrow
 
 
-def _cuts(pointers: Int64) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows with at most BLOCK_ARCS arcs, or one row."""
+def _cuts(pointers: Int64, most: int = BLOCK_ARCS) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with at most so many arcs, or one row."""
     begin, rows = 0, len(pointers) - 1
     while begin < rows:
-        end = int(np.searchsorted(pointers, pointers[begin] + BLOCK_ARCS, "right")) - 1
+        end = int(np.searchsorted(pointers, pointers[begin] + most, "right")) - 1
         end = min(max(end, begin + 1), rows)
         yield begin, end
         begin = end
@@ -223,22 +223,21 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
     """Sort an edge list by vertex, both directions of every edge, into files in `folder`."""
     # Volumes of repeated arcs and of both directions are summed; arcs of tasks to themselves are left out.
     # Memory is O(n + `run_arcs`); the files take 32 bytes per arc for a while, then 24.
-    runs: list[str] = []
+    runs: list[tuple[str, int]] = []
     n = 0
     for pairs, volumes, seen in _sorted_runs(path, max_bytes, run_arcs):
         n = seen
         name = os.path.join(folder, f"run{len(runs)}")
-        with open(name, "wb") as file:
-            np.stack([pairs, volumes], axis=1).tofile(file)
-        runs.append(name)
+        np.stack([pairs, volumes]).tofile(name)
+        runs += [(name, len(pairs))] if len(pairs) else []
     degrees = np.zeros(n, np.int64)
     targets_name, weights_name = (os.path.join(folder, part) for part in ("targets", "weights"))
     with open(targets_name, "wb") as targets, open(weights_name, "wb") as weights:
-        for pairs, volumes in _merged(runs, run_arcs):
+        for pairs, volumes in _merged(runs, n, run_arcs) if runs else ():
             degrees += np.bincount(pairs >> 32, minlength=n)
             (pairs & 0xFFFFFFFF).astype("<u4").tofile(targets)
             volumes.tofile(weights)
-    for name in runs:
+    for name, _ in runs:
         os.unlink(name)
     stored = int(degrees.sum())
     offsets_name = os.path.join(folder, "offsets")
@@ -315,44 +314,21 @@ def _summed(pairs: Int64, volumes: Int64) -> tuple[Int64, Int64]:
     return pairs[starts], np.add.reduceat(volumes, starts)
 
 
-class _Run:
-    """A sorted run on disk, of which some arcs are in memory: pairs source * 2^32 + target, and volumes."""
-
-    def __init__(self, name: str, piece: int) -> None:
-        self._name, self._piece, self._begin = name, piece, 0
-        self.arcs, self.ended = np.empty((0, 2), np.int64), False
-        self.fill()
-
-    def fill(self) -> None:
-        new = np.fromfile(self._name, np.int64, 2 * self._piece, offset=16 * self._begin).reshape(-1, 2)
-        self._begin += len(new)
-        self.ended = len(new) < self._piece
-        self.arcs = np.concatenate([self.arcs, new])
-
-    def take(self, below: int) -> Int64:
-        """Return the arcs with a pair below a bound, and forget them."""
-        count = int(np.searchsorted(self.arcs[:, 0], below))
-        taken, self.arcs = self.arcs[:count], self.arcs[count:]
-        return taken
-
-
-def _merged(names: list[str], run_arcs: int) -> Iterator[tuple[Int64, Int64]]:
-    """Yield all arcs in ascending order, those of one pair together; memory O(run_arcs)."""
-    runs = [_Run(name, max(16, run_arcs // max(1, len(names)))) for name in names]
-    while runs:
-        for run in runs:
-            if not len(run.arcs) and not run.ended:
-                run.fill()
-        # All arcs up to the earliest end of what is in memory are known.
-        bound = min((int(run.arcs[-1, 0]) for run in runs if not run.ended), default=2**62)
-        taken = np.concatenate([run.take(bound) for run in runs])
-        if len(taken):
-            yield _summed(taken[:, 0], taken[:, 1])
-        else:
-            for run in runs:
-                if not run.ended and int(run.arcs[-1, 0]) == bound:
-                    run.fill()
-        runs = [run for run in runs if len(run.arcs) or not run.ended]
+def _merged(runs: list[tuple[str, int]], n: int, run_arcs: int) -> Iterator[tuple[Int64, Int64]]:
+    """Yield all arcs in ascending order, those of a vertex together; memory O(n + run_arcs)."""
+    degrees = np.zeros(n, np.int64)
+    for name, size in runs:
+        degrees += np.bincount(np.fromfile(name, np.int64, size) >> 32, minlength=n)
+    for begin, end in _cuts(np.concatenate([[0], np.cumsum(degrees)]), run_arcs):
+        parts = []
+        for name, size in runs:
+            pairs = np.memmap(name, np.int64, "r", shape=size)  # of which a search reads some pages only
+            first, last = np.searchsorted(pairs, [begin << 32, end << 32]).tolist()
+            parts.append([
+                np.fromfile(name, np.int64, last - first, offset=8 * (column * size + first))
+                for column in (0, 1)
+            ])  # fmt: skip
+        yield _summed(*np.concatenate(parts, axis=1))
 
 
 NO_HEADER = Header(0, 0, 0, False, 0, False)

@@ -38,7 +38,7 @@ def test_lists(text, hosts):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("n[1-2", "open bracket"),
-    ("n1-2]", "do not match"),
+    ("n1-2]", "brackets that do not match in 'n1-2]'"),
     ("n[[1]]", "do not match"),
     ("n[]", "'' in brackets"),
     ("n[a-b]", "'a-b' in brackets"),

@@ -27,10 +27,7 @@ def rounds(kind: str, volumes: Sequence[int], root: int = 0) -> list[Round]:
 
 def _distances(size: int) -> Iterator[int]:
     """Yield 1, 2, 4, … below `size`."""
-    distance = 1
-    while distance < size:
-        yield distance
-        distance *= 2
+    return (1 << bit for bit in range((size - 1).bit_length()))
 
 
 def _bcast(volumes: list[int], root: int) -> Iterator[Round]:

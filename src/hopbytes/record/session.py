@@ -13,8 +13,6 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import read
@@ -209,14 +207,7 @@ def _monitored(
             facts["notices"].append(f"{what}, and it ignores MPI_Pcontrol (`compiler='mpicc'` handles both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
-        columns = [
-            np.concatenate(pair) for pair in (
-                (graph.sources(), persistent.sources()), (graph.targets, persistent.targets),
-                (graph.arc_volumes(), persistent.arc_volumes()),
-                (graph.arc_messages(), persistent.arc_messages()),
-            )
-        ]  # fmt: skip
-        graph = CommGraph.from_edges(*columns, n=graph.n, meta=graph.meta)
+        graph = replace(Phases.of([graph, persistent]).combined(), meta=graph.meta, phases=())
         facts["by"] += " and persistent sends by the interposer"
     return graph, facts | witnessed(seen)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -76,21 +77,24 @@ def whole(value: Any, what: str, most: int = MAX_SUM) -> int:
     return value
 
 
-def rank_list(value: Any) -> tuple[int, ...] | None:
-    """Return the ranks of a group from a list or its text; None for an empty or a shortened one."""
+def number_list(value: Any, what: str, most: int = MAX_SUM) -> tuple[int, ...]:
+    """Return numbers from a list or its text; none for an empty or a shortened one."""
     if isinstance(value, str):
         if "..." in value or value.strip() in ("", "[]"):
-            return None
-        try:
+            return ()
+        with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(value)
-        except (ValueError, RecursionError):
-            raise ValueError(f"{value[:40]!r}, expected a list of ranks") from None
     if not isinstance(value, list):
-        raise ValueError(f"{str(value)[:40]!r}, expected a list of ranks")
-    ranks = tuple(whole(rank, "a rank", LARGEST_RANK) for rank in value)
+        raise ValueError(f"{str(value)[:40]!r}, expected a list, each of which is {what}")
+    return tuple(whole(number, what, most) for number in value)
+
+
+def rank_list(value: Any) -> tuple[int, ...]:
+    """Return the ranks of a group as :func:`number_list` does."""
+    ranks = number_list(value, "a rank", LARGEST_RANK)
     if len(set(ranks)) != len(ranks):
         raise ValueError(f"{str(value)[:40]!r}, expected every rank once")
-    return ranks or None
+    return ranks
 
 
 class TorchCalls:
@@ -263,7 +267,7 @@ def _groups(config: Any) -> dict[str, tuple[int, ...]]:
     found = {}
     for name, facts in config.items() if isinstance(config, dict) else ():
         try:
-            ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
+            ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else ()
         except ValueError as error:
             raise ValueError(f"group {name[:40]!r}: {error}") from None
         if ranks:
@@ -427,7 +431,7 @@ class _Trace:
             rank = members[whole(args.get("Rank"), "a rank", len(members) - 1)] if peer is None else peer
             calls.traffic.add(self.rank, whole(rank, "a rank", LARGEST_RANK), sent, 1)
             return
-        parts = rank_sizes(args.get("In split size"))
+        parts = number_list(args.get("In split size") or "", "a number of elements")
         if kind == "alltoall" and parts:
             calls.add_parts(self.rank, members, [part * size for part in parts])
             return
@@ -437,9 +441,8 @@ class _Trace:
 
     def _members(self, args: dict[str, Any]) -> tuple[int, ...]:
         ranks = rank_list(args.get("Process Group Ranks", ""))
-        if ranks is None:
-            ranks = self.groups.get(str(args.get("Process Group Name")).strip('"'))
-        if ranks is None:
+        ranks = ranks or self.groups.get(str(args.get("Process Group Name")).strip('"'), ())
+        if not ranks:
             raise ValueError("no Process Group Ranks, expected the ranks of the group")
         return ranks
 
@@ -462,12 +465,3 @@ class _Trace:
                         calls.add_parts(self.rank, members, [sent] * len(members))
                 else:
                     calls.add(self.rank, kind, members, sent, sent, root=root)
-
-
-def rank_sizes(value: Any) -> list[int]:
-    """Return the elements for each rank from a list or its text; empty where they are equal or shortened."""
-    if value in (None, "", "[]", []):
-        return []
-    words = value if isinstance(value, list) else str(value).strip("[]").split(",")
-    texts = [str(word).strip() for word in words]
-    return [] if "..." in texts else [whole(word, "a number of elements") for word in texts]

@@ -166,6 +166,9 @@ class Format:
     #: Files are not text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
+    #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known
+    #: as ours by an attribute of the file (text/replace_file.py).
+    marked: ClassVar[bool] = True
     #: Characters that begin a comment line; :func:`hopbytes.write` writes the mark after them.
     comment: ClassVar[str] = ""
     #: The format always consists of several files and therefore cannot be written to standard output.

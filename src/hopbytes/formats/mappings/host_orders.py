@@ -38,6 +38,7 @@ class Hosts(HostList, form="hosts"):
     # The ranks of a host must be consecutive and in the order of its slots, and every host must hold the same
     # number of ranks. ``map --for hosts`` computes such a mapping.
 
+    marked = False  # anything may read them
     ranks = staticmethod(hosts_in_blocks)
     summary = "host of node i in line i, if only the order of nodes can be chosen"
     capabilities = Capabilities(any_host_order=True)

@@ -47,6 +47,7 @@ class Plain(LaunchFormat, form="plain"):
     """One line per task with the number of its PE, as graph partitioners write their partitions."""
 
     suffixes = (".txt", ".map", ".part")
+    marked = False  # partitioners read a number from every line
     summary = "PE of task i in line i"
     capabilities = ANY_MAPPING
 

@@ -43,6 +43,7 @@ class Parhip(Format, form="parhip"):
     suffixes = (".parhip", ".bgf")
     binary = True
     summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"
+    marked = False
 
     def sniff(self, name: str, head: bytes) -> bool:
         if len(head) < HEADER_BYTES + 8:

@@ -269,9 +269,14 @@ def test_rankfiles_in_other_peoples_spelling():
     ("cray", "0-999999999\n", "file:1: '0-999999999', expected ranks like"),
     ("newrank", "0\n0\n", "file: new rank 0 occurs 2 times, expected every rank once"),
     ("newrank", "0\nx\n", "file:2: 'x'"),
+    ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
+    ("fujitsu", "(0,0)\n(0,1)\n", "file:1: no node at (0, 0)"),
+    ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
+    ("fujitsu", "", "file: 0 ranks, expected 2"),
 ])  # fmt: skip
 def test_bad_files_are_named(form, text, message):
-    where = allocate("node:2 core:4", hosts=("a", "b"))
+    torus = allocate("torus:3x2x2@10 / core:2@1")
+    where = torus if form == "fujitsu" else allocate("node:2 core:4", hosts=("a", "b"))
     with refused(HopbytesError, message):
         read(form, text, where=where, n=2)
 
@@ -316,23 +321,14 @@ def test_coordinates_of_a_torus_come_back():
     assert fujitsu.files[""].splitlines() == ["(0,1,0)", "(2,1,1)", "(0,0,0)", "(0,1,0)", "(0,0,0)"]
     # The file holds nodes; ranks of a node then take its slots in order.
     assert read("fujitsu", fujitsu.files[""], where=where).pe.tolist() == [4, 22, 0, 5, 1]
+    with pytest.raises(FormatError, match="0 ranks, expected at least one"):
+        read("fujitsu", "", where=where)
 
 
 def test_five_dimensions_are_too_many():
     mapping = Mapping(np.array([63, 0], np.int32), allocate("torus:2x2x2x2x2@10 / core:2@1"))
     with pytest.raises(UnsupportedError, match=mentions("1", "2", "3", "5")):
         write("fujitsu", mapping)
-
-
-@pytest.mark.parametrize(("form", "text", "message"), [
-    ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
-    ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
-    ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
-    ("fujitsu", "", "file: 0 ranks, expected at least one"),
-])  # fmt: skip
-def test_bad_coordinates_are_named(form, text, message):
-    with refused(FormatError, message):
-        read(form, text, where=allocate("torus:3x2x2@10 / core:2@1"))
 
 
 def test_machines_without_coordinates_are_refused():

@@ -24,12 +24,13 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
 
-@given(mappings())
+@pytest.mark.parametrize("form", ["plain", "openfoam"])
+@given(mapping=mappings())
 @settings(deadline=None, max_examples=50)
-def test_plain_comes_back(mapping):
-    text = write("plain", mapping).files[""]
-    assert np.array_equal(read("plain", text), mapping.pe)
-    again = read("plain", text, where=mapping.where, n=mapping.n)
+def test_a_mapping_comes_back(form, mapping):
+    text = write(form, mapping).files[""]
+    assert np.array_equal(read(form, text), mapping.pe)
+    again = read(form, text, where=mapping.where, n=mapping.n)
     assert np.array_equal(again.pe, mapping.pe)
     assert again.where is mapping.where
 
@@ -211,14 +212,6 @@ LIST = HEADER % "cellDecomposition"
 #: A row of four cells, three faces inside, and two of the boundary.
 OWNER = HEADER % "owner" + "5(0 1 2\n0\n3)\n"
 NEIGHBOUR = HEADER % "neighbour" + "3\n(\n1\n2\n3\n)\n\n// ** //\n"
-
-
-@given(mappings())
-@settings(deadline=None, max_examples=50)
-def test_a_mapping_comes_back(mapping):
-    text = write("openfoam", mapping).files[""]
-    assert np.array_equal(read("openfoam", text), mapping.pe)
-    assert np.array_equal(read("openfoam", text, where=mapping.where, n=mapping.n).pe, mapping.pe)
 
 
 @pytest.mark.parametrize("text", ["4(0 1 1 3)", "4\n(\n0\n1\n1\n3\n)\n// end\n", "(0 1 /* two */ 1 3)"])

@@ -7,6 +7,8 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Dictionary
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -69,36 +71,29 @@ class GraphStream(ABC):
 
 @frozen
 class CsrStream(GraphStream):
-    """Row offsets, targets and, if present, loads and weights, each in its section."""
+    """Row offsets, neighbours and, if present, vertex weights and edge weights, each in its section."""
 
-    #: n + 1 positions of rows, in bytes from the start of the file, as ParHIP files have them
-    offsets: NumberSection | None = None
-    targets: NumberSection | None = None
-    load_section: NumberSection | None = None
-    weight_section: NumberSection | None = None
+    #: offsets are n + 1 positions of rows, in bytes from the start of the file, as ParHIP files have them
+    sections: Dictionary[str, NumberSection] = field(default_factory=dict)
     first_target: int = 0  # value of the first offset, and bytes per target
     width: int = 4
 
     def loads(self) -> Int64 | None:
-        if self.load_section is None:
+        if not self.loaded:
             return None
-        with self.load_section.open() as take:
+        with self.sections["vertex weights"].open() as take:
             return take(self.n)
 
     def blocks(self) -> Iterator[Block]:
         with contextlib.ExitStack() as stack:
-
-            def reader(section: NumberSection | None) -> Callable[[int], Array] | None:
-                return None if section is None else stack.enter_context(section.open())
-
-            targets, loads, weights = map(reader, (self.targets, self.load_section, self.weight_section))
-            assert targets is not None
+            others = [(what, section) for what, section in self.sections.items() if what != "offsets"]
+            take = {what: stack.enter_context(section.open()) for what, section in others}
             for first, indptr in self._row_pointers():
-                arcs = int(indptr[-1])
+                rows, arcs = len(indptr) - 1, int(indptr[-1])
                 yield Block(
-                    first, indptr, self._narrow(targets(arcs)),
-                    None if weights is None else weights(arcs),
-                    None if loads is None else loads(len(indptr) - 1),
+                    first, indptr, self._narrow(take["neighbours"](arcs)),
+                    take["edge weights"](arcs) if self.weighted else None,
+                    take["vertex weights"](rows) if self.loaded else None,
                 )
 
     @property
@@ -107,8 +102,7 @@ class CsrStream(GraphStream):
 
     def _row_pointers(self) -> Iterator[tuple[int, Int64]]:
         """Yield the first vertex of every block and its row pointers, from 0."""
-        assert self.offsets is not None
-        with self.offsets.open() as take:
+        with self.sections["offsets"].open() as take:
             last, first = take(1), 0
             self._check_offset(0, int(last[0]), self.first_target)
             while first < self.n:
@@ -155,19 +149,14 @@ def open_parhip(path: str, max_bytes: int) -> CsrStream:
     """Return the graph in a file of the binary ParHIP layout, also compressed."""
     with open_source(path, max_bytes=max_bytes) as source:
         layout = read_layout(source)
-
-    def section(what: str) -> NumberSection | None:
-        if what not in layout.parts:
-            return None
-        dtype, _, begin = layout.parts[what]
-        return NumberSection(path, begin, dtype, max_bytes, what)
-
-    loads, weights = section("vertex weights"), section("edge weights")
+    sections = {
+        what: NumberSection(path, begin, dtype, max_bytes, what)
+        for what, (dtype, _, begin) in layout.parts.items()
+    }
     dtype, _, first = layout.parts["neighbours"]
     return CsrStream(
-        path, layout.n, layout.arcs, weights is not None, loads is not None, offsets=section("offsets"),
-        targets=section("neighbours"), load_section=loads, weight_section=weights, first_target=first,
-        width=np.dtype(dtype).itemsize,
+        path, layout.n, layout.arcs, "edge weights" in sections, "vertex weights" in sections,
+        sections=sections, first_target=first, width=np.dtype(dtype).itemsize,
     )
 
 
@@ -242,20 +231,19 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
     stored = int(degrees.sum())
     offsets_name = os.path.join(folder, "offsets")
     np.concatenate([[0], np.cumsum(4 * degrees)]).astype("<i8").tofile(offsets_name)
-    sections = [
-        None if os.path.getsize(name) == 0 else NumberSection(name, 0, kind, 2**62, what)
-        for name, kind, what in (
-            (offsets_name, "<i8", "offsets of rows"), (targets_name, "<u4", "neighbours"),
-            (weights_name, "<i8", "edge weights"),
-        )
-    ]
+    files = (
+        ("offsets", offsets_name, "<i8"), ("neighbours", targets_name, "<u4"),
+        ("edge weights", weights_name, "<i8"),
+    )  # fmt: skip
+    sections = {  # an empty file cannot be opened, and nothing would be read of it
+        what: NumberSection(name if os.path.getsize(name) else offsets_name, 0, kind, 2**62, what)
+        for what, name, kind in files
+    }
     notices = ["the edge list was sorted into temporary files"]
     if stored and not degrees[0]:
         notices.append("task 0 exchanges nothing: tasks count from 0; is the file numbered from 1?")
     return CsrStream(
-        path, n, stored, True, False, True, tuple(notices), offsets=sections[0],
-        targets=sections[1] or NumberSection(offsets_name, 0, "<u4", 2**62, "neighbours"),
-        weight_section=sections[2], first_target=0, width=4,
+        path, n, stored, True, False, True, tuple(notices), sections=sections, first_target=0, width=4
     )
 
 

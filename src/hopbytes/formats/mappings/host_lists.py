@@ -163,7 +163,7 @@ def mapping_on_nodes(source: Source, where: Allocation, node: Int64, line_number
     return as_launched(source, slots_in_order(where, node), where)
 
 
-def slots_in_order(where: Allocation, node: Int64) -> Int32:
+def slots_in_order(where: Allocation, node: Int32 | Int64) -> Int32:
     """Return int32[n], the slots of ranks that take those of their nodes in order, again and again."""
     slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
     order = np.argsort(node, kind="stable")

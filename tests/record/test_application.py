@@ -18,7 +18,6 @@ from hopbytes.record.application import (
     is_own,
     maker_of,
     mpi_library,
-    own_maker,
 )
 from hopbytes.record.interposer import (
     check_private,
@@ -134,7 +133,7 @@ def test_launchers_belong_to_makers(here):
     }
     for name, maker in makers.items():
         launcher = parsed(f"{name} ./app").launcher
-        assert own_maker(launcher) == maker
+        assert launcher.maker == maker
         assert is_own(launcher, str(here / "libmpi.so.12")) == (maker in ("MPICH", ""))
     assert mpi_library("\tlibmpi.so.12 => not found\n") == os.path.realpath("not")
     assert mpi_library("\tlibmpifort.so.12 => /x/libmpifort.so.12 (0x1)\n") == ""

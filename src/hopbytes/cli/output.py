@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hopbytes.launch.installed import Advice
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping as TaskMapping
-    from hopbytes.show.verdict import Judged
+    from hopbytes.show.verdict import Verdict
 
 
 def print_json(value: Any) -> None:
@@ -104,7 +104,7 @@ def tell(*sentences: str, slot: str = "slot", marks: Mapping[str, str] | None = 
 def judged_for(
     graph: CommGraph, mapping: TaskMapping, form: str | None, order: str | None = None, *,
     chance: bool = False,
-) -> Judged:
+) -> Verdict:
     """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.verdict import judged
@@ -113,14 +113,14 @@ def judged_for(
 
 
 def tell_mapping(
-    graph: CommGraph, mapping: TaskMapping, judged: Judged | None, before: Sequence[str],
+    graph: CommGraph, mapping: TaskMapping, verdict: Verdict | None, before: Sequence[str],
     after: Sequence[str] = (),
 ) -> None:
     """Print the verdict on a mapping and its numbers to standard error, between other lines."""
     from hopbytes.show.verdict import map_summary
 
-    summary = [] if judged is None else map_summary(graph, mapping, judged)
-    marks = None if judged is None else judged.verdict.marks
+    summary = [] if verdict is None else map_summary(graph, mapping, verdict)
+    marks = None if verdict is None else verdict.marks
     tell(*before, *summary, *after, slot=mapping.where.slot_word, marks=marks)
 
 

@@ -233,10 +233,10 @@ def map(
         return None  # without what only the summary needs, such as the version of the installed MPI
     from hopbytes.solve.map_record import map_record
 
-    judged = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
-    facts = judged and judged.verdict.to_dict()
+    verdict = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
+    facts = verdict and verdict.to_dict()
     record = map_record(graph, mapping, watch.read_seconds, receipt, facts, form)
     advice = advice_for(receipt, form, record)
     if json:
         return print_json(record)
-    return tell_mapping(graph, mapping, judged, record["notices"], launch_lines(advice))
+    return tell_mapping(graph, mapping, verdict, record["notices"], launch_lines(advice))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Array, Int64
 from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError, nearest
 from hopbytes.machines.allocate.units import units_of
@@ -51,33 +51,29 @@ def explain(
     """Return the description of a thing, for programs and for people."""
     from hopbytes.machines.allocate.allocate import allocate
 
+    given = machine_options or {}
     if route is not None:
-        facts = route_facts(allocate(thing, **machine_options or {}), *route)
+        facts = route_facts(allocate(thing, **given), *route)
         return facts, route_text(facts)
-    if machine_options or (_is_machine(thing) and input_format is None):
-        return _explained(allocate(thing, **machine_options or {}))
-    order = sorted(KINDS, key=lambda kind: kind not in ("mappers", "refiners"))  # first their names
-    kinds = [(kind.removesuffix("s"), row) for kind in order for row in catalogue(kind)]
-    rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
-    if rows:
-        return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
-    if input_format is not None or thing == "-" or os.path.exists(thing) or is_pattern_spec(thing):
-        from hopbytes.formats.exchange import read
-
-        return _explained(read(thing, input_format, **options))
-    if ":" not in thing:
-        near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
-        raise UnsupportedError(
-            f"{thing!r} is not a registered name ('hopbytes show KIND'), a file or a machine like "
-            "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
-        )
-    return _explained(allocate(thing))
+    if not given and (input_format is not None or not _is_machine(thing)):
+        order = sorted(KINDS, key=lambda kind: kind not in ("mappers", "refiners"))  # first their names
+        kinds = [(kind.removesuffix("s"), row) for kind in order for row in catalogue(kind)]
+        rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
+        if rows:
+            return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
+        if ":" not in thing and not _is_content(thing, input_format):
+            near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
+            raise UnsupportedError(
+                f"{thing!r} is not a registered name ('hopbytes show KIND'), a file or a machine like "
+                "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+    return _explained(content_of(thing, None, input_format, given, options))
 
 
 def content_of(
     thing: str, on: str | None, input_format: str | None, machine_options: Facts, options: Facts
-) -> Allocation | CommGraph | Mapping:
-    """Return the machine, the pattern or the mapping that a text names."""
+) -> Allocation | CommGraph | Mapping | Array:
+    """Return the machine, the pattern, the mapping, or the PEs of an unknown machine that a text names."""
     from hopbytes.formats.exchange import read
     from hopbytes.machines.allocate.allocate import allocate
 
@@ -85,17 +81,16 @@ def content_of(
         where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
             raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
-        mapping = read(thing, input_format, holds="mapping", where=where, **options)
-        if isinstance(mapping, Mapping):
-            return mapping
-        raise UnsupportedError(f"{thing}: PEs of an unknown machine, expected a mapping")
-    is_content = input_format is not None or os.path.isfile(thing) or thing == "-" or is_pattern_spec(thing)
-    if machine_options or (_is_machine(thing) and input_format is None) or not is_content:
+        return read(thing, input_format, holds="mapping", where=where, **options)
+    is_machine = machine_options or (input_format is None and _is_machine(thing))
+    if is_machine or not _is_content(thing, input_format):
         return allocate(thing, **machine_options)
-    content = read(thing, input_format, **options)
-    if isinstance(content, (CommGraph, Mapping)):
-        return content
-    raise UnsupportedError(f"{thing} is a mapping without its machine, expected --on to say which")
+    return read(thing, input_format, **options)
+
+
+def _is_content(thing: str, input_format: str | None) -> bool:
+    """Return whether a text names a file or a pattern."""
+    return input_format is not None or thing == "-" or os.path.exists(thing) or is_pattern_spec(thing)
 
 
 def _is_machine(thing: str) -> bool:

@@ -27,8 +27,8 @@ from hopbytes.show.marks import (
     beside,
     cut,
     in_rows,
-    paragraph,
     scaled,
+    sentence_panel,
 )
 from hopbytes.show.names import node_name
 from hopbytes.text.cpu_lists import format_list
@@ -43,8 +43,9 @@ FILLS = {
 OTHER_FILL, BORDER, EMPTY = "#fafafa", "#6e7781", "#ffffff"
 #: Letters of the ranks of a core, and of a node that is a small box.
 SHORT_LIST, LONGEST_LIST = 9, 24
-HOME = "the node that a rank has when nodes are filled in order"
-RANKS_LEGEND = f"numbers: ranks; colour: {HOME}; white: unused"
+RANKS_LEGEND = (
+    "numbers: ranks; colour: the node that a rank has when nodes are filled in order; white: unused"
+)
 
 #: Returns the ranks on the leaves of a box as words, and their colour.
 Text = Callable[[Box], tuple[str, str]]
@@ -54,7 +55,7 @@ def boxes_panel(where: Allocation) -> Panel:
     """Draw the distinct nodes of a machine, or the whole machine; alike units are folded in large ones."""
     boxes = boxes_of(where)
     panels = [_node(dataclasses.replace(boxed, box=folded(boxed.box))) for boxed in boxes[:MAX_NODES_DRAWN]]
-    return below([beside(panels, 14), paragraph([_legend(boxes)])], 8)
+    return below([beside(panels, 14), sentence_panel(_legend(boxes))], 8)
 
 
 def _legend(boxes: Sequence[Boxed]) -> str:
@@ -83,7 +84,7 @@ def ranks_panel(mapping: Mapping) -> Panel:
     else:
         text = _rank_text(mapping)
         panel = in_rows([_node(_with_ranks(boxed, text), ranks=True) for boxed in every_node(mapping.where)])
-    return below([panel, paragraph([RANKS_LEGEND])], 8)
+    return below([panel, sentence_panel(RANKS_LEGEND)], 8)
 
 
 def home_nodes(mapping: Mapping) -> Int64:

@@ -97,7 +97,7 @@ def matrix(
     mapping = None if mapping is None else Mapping.of(mapping)
     data = traffic.comm_matrix(graph, mapping)
     colours = package("matplotlib.colors", "hopbytes.plot")
-    ends = data.extremes() if limits is None else listed("limits", limits, "two numbers")
+    ends = traffic.common_extremes([data]) if limits is None else listed("limits", limits, "two numbers")
     if len(ends) != 2:
         raise UnsupportedError(f"limits {limits!r}, expected the lowest and the highest volume")
     low, high = (whole("limits", end, 0) for end in ends)
@@ -241,7 +241,7 @@ def machine(thing: Allocation | Mapping, ax: Axes = None) -> Axes:
     """Draw a machine, or a mapping with its ranks on its machine, as ``hopbytes show -o`` draws it."""
     from hopbytes.show.pictures import picture_of
 
-    return _drawn(picture_of(thing if isinstance(thing, Mapping) else _allocation(thing))[0], ax)
+    return _drawn(picture_of(thing if isinstance(thing, Mapping) else Allocation.of(thing))[0], ax)
 
 
 def network(
@@ -252,11 +252,7 @@ def network(
 
     mapping = None if mapping is None else Mapping.of(mapping)
     carried = None if graph is None or mapping is None else traffic.link_loads(CommGraph.of(graph), mapping)
-    return _drawn(network_panel(_allocation(where), loads=carried, mapping=mapping), ax)
-
-
-def _allocation(where: Any) -> Allocation:
-    return Allocation.of(where)
+    return _drawn(network_panel(Allocation.of(where), loads=carried, mapping=mapping), ax)
 
 
 def _drawn(panel: Panel, ax: Axes) -> Axes:

@@ -17,7 +17,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import SECONDS_PER_FLOW, Round, flows_seconds, phase_of, round_on
-from hopbytes.simulation.links import USUAL, Speeds, node_links, speeds_named
+from hopbytes.simulation.links import USUAL, Speeds, copy_speeds, node_links, speeds_named
 from hopbytes.text.open_input import path_text
 from hopbytes.util.checks import check_texts, check_truths, positive, whole
 from hopbytes.util.quantities import duration, short_amount
@@ -311,7 +311,7 @@ def _waiting(
 
     program = program_of(path, graph.n)
     limit = recorded_eager(graph) if eager is None else eager
-    copy = _simgrid().platform_of(mapping, load, speeds).copy
+    copy = copy_speeds(mapping.where, speeds)
     times = both_times(program, load, copy, limit, bytes_scale=bytes_scale, timeout=timeout)
     share = f"{len(program.bytes):,} messages in {len(program.kinds):,} steps were replayed"
     return times, (share, EAGER.format(limit), *program.notices)

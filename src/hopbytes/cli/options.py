@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import hopbytes as hb
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
 from hopbytes.cli.slips import check_phases
@@ -100,8 +101,6 @@ class ReadingOptions:
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
-        import hopbytes as hb
-
         options: Any = {"workers": threads, "max_bytes": max_bytes()}
         graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
@@ -135,7 +134,6 @@ def given_mapping(
     path: str, form: str | None, where: Allocation | None, graph: CommGraph | None = None
 ) -> Mapping:
     """Return a stored mapping, or a mapping in any readable format on the machine `where`."""
-    import hopbytes as hb
     from hopbytes.model.mapping import Mapping
 
     options: dict[str, Any] = {"where": where, "n": None if graph is None else graph.n, "graph": graph}
@@ -198,8 +196,6 @@ class WritingOptions:
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a mapping; by default to standard output, as plain lines."""
-        import hopbytes as hb
-
         form = self.format or ("plain" if _standard(output) else None)
         path = "-" if output is None else output
         receipt: Receipt = hb.write(mapping, path, form, force=self.force, **options)
@@ -235,8 +231,6 @@ class BlockOptions:
 
     def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
         """Map under these constraints, if any."""
-        import hopbytes as hb
-
         if self.for_format is None and self.block is None:
             mapping: Mapping = hb.map_tasks(graph, where, **options)
             return mapping

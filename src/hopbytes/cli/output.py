@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
-from hopbytes.util.quantities import plain_value
 
 if TYPE_CHECKING:
     from hopbytes.cli.options import WritingOptions
@@ -25,9 +24,21 @@ if TYPE_CHECKING:
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
+    from hopbytes.util.quantities import plain_value
+
     if isinstance(value, dict) and isinstance(value.get("notices"), list):
         value = {**value, "notices": [_for_terminal(notice) for notice in value["notices"]]}
     print(json.dumps(value, default=plain_value))
+
+
+def print_answer(
+    record: Any, text: str, marks: Mapping[str, str] | None = None, *, json: bool
+) -> None:
+    """Print what a verb has found, as JSON or for people."""
+    if json:
+        print_json(record)
+    else:
+        print_text(text, marks)
 
 
 def _for_terminal(sentence: str, slot: str = "slot") -> str:

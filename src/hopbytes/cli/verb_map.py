@@ -9,19 +9,20 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+import hopbytes as hb
 from hopbytes._frozen import frozen
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
 from hopbytes.cli.options import Maker, max_bytes
+from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell, tell_mapping, written
 
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
     from hopbytes.cli.method_options import EffortOptions
     from hopbytes.cli.options import ReadingOptions, WritingOptions
     from hopbytes.formats.exchange import Receipt
-    from hopbytes.model.allocation import Allocation
     from hopbytes.model.mapping import Mapping
 
 _large: Maker = partial(option, panel="Method", rare=True)
@@ -103,21 +104,10 @@ class LargeGraphOptions:
         if self.distributed:
             ending = {"force": writing.force, "json": json, "quiet": quiet}
             return self._map_distributed(path, machine, problem, effort, output, **ending)
-        from hopbytes.cli.output import written
-
-        where, writing = machine.allocation(), writing.checked(None, output)
-        mapping = self._map_stream(path, where, problem, effort, reading, quiet=quiet)
-        receipt = written(writing, mapping, output, {}, json=json)
-        return _tell_streamed(mapping, receipt, json=json, quiet=quiet)
-
-    def _map_stream(
-        self, path: str, where: Allocation, problem: ProblemOptions, effort: EffortOptions,
-        reading: ReadingOptions, *, quiet: bool,
-    ) -> Mapping:
-        import hopbytes as hb
         from hopbytes.cli.signals import prompt_end
         from hopbytes.show.progress import progress_bar
 
+        where, writing = machine.allocation(), writing.checked(None, output)
         chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
         given = {name: value for name, value in chosen.items() if value is not None}
         with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
@@ -132,13 +122,13 @@ class LargeGraphOptions:
                 strict_balance=problem.strict_balance, seed=effort.seed, threads=effort.threads,
                 progress=seen, max_bytes=max_bytes(), **given,
             )
-        return mapping
+        receipt = written(writing, mapping, output, {}, json=json)
+        return _tell_streamed(mapping, receipt, json=json, quiet=quiet)
 
     def _map_distributed(
         self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
         output: str | None, *, force: bool, json: bool, quiet: bool,
     ) -> None:
-        from hopbytes.cli.output import print_json, tell
         from hopbytes.cli.over_ranks import run_on_all
         from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
 
@@ -155,7 +145,6 @@ class LargeGraphOptions:
 
 
 def _tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
-    from hopbytes.cli.output import print_json, tell
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.solve.map_record import map_record
 
@@ -211,7 +200,6 @@ def map(
     standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
     best mapping found; a second one gives up.
     """
-    from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
     from hopbytes.formats.mappings.launchers import usual_order
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
     from hopbytes.cli.method_options import EffortOptions
     from hopbytes.cli.options import ReadingOptions, WritingOptions
-    from hopbytes.formats.exchange import Receipt
     from hopbytes.model.mapping import Mapping
 
 _large: Maker = partial(option, panel="Method", rare=True)
@@ -105,7 +104,9 @@ class LargeGraphOptions:
             ending = {"force": writing.force, "json": json, "quiet": quiet}
             return self._map_distributed(path, machine, problem, effort, output, **ending)
         from hopbytes.cli.signals import prompt_end
+        from hopbytes.model.comm_graph import CommGraph
         from hopbytes.show.progress import progress_bar
+        from hopbytes.solve.map_record import map_record
 
         where, writing = machine.allocation(), writing.checked(None, output)
         chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
@@ -123,7 +124,12 @@ class LargeGraphOptions:
                 progress=seen, max_bytes=max_bytes(), **given,
             )
         receipt = written(writing, mapping, output, {}, json=json)
-        return _tell_streamed(mapping, receipt, json=json, quiet=quiet)
+        nothing: list[int] = []
+        record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)
+        if json:
+            return print_json(record)
+        told = () if quiet else (*record["notices"], _stream_sentence(mapping))
+        return tell(*told, slot=where.slot_word)
 
     def _map_distributed(
         self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
@@ -142,18 +148,6 @@ class LargeGraphOptions:
             print_json(record)
         elif record is not None and not quiet:
             tell(mapped_sentence(record))
-
-
-def _tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
-    from hopbytes.model.comm_graph import CommGraph
-    from hopbytes.solve.map_record import map_record
-
-    nothing: list[int] = []
-    record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)
-    if json:
-        print_json(record)
-    elif not quiet:
-        tell(*record["notices"], _stream_sentence(mapping), slot=mapping.where.slot_word)
 
 
 def _stream_sentence(mapping: Mapping) -> str:

@@ -12,15 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes import kernels
 from hopbytes._arrays import Array, Int64
+from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
 from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError, nearest
+from hopbytes.formats.exchange import read
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.allocate.units import units_of
+from hopbytes.machines.base import machines
 from hopbytes.machines.network import Network
+from hopbytes.machines.spec import kind_of_file
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.base import is_pattern_spec
+from hopbytes.patterns.base import is_pattern_spec, recorded_hosts
+from hopbytes.patterns.ml import training_of
 from hopbytes.show.boxes import boxes_of, drawing
 from hopbytes.show.catalogue import KINDS, catalogue, describe
 from hopbytes.show.machine_picture import MAX_NODES_DRAWN, ranks_of_nodes
@@ -49,8 +56,6 @@ def explain(
     machine_options: Facts | None = None, **options: Any,
 ) -> tuple[Facts, str]:
     """Return the description of a thing, for programs and for people."""
-    from hopbytes.machines.allocate.allocate import allocate
-
     given = machine_options or {}
     if route is not None:
         facts = route_facts(allocate(thing, **given), *route)
@@ -74,9 +79,6 @@ def content_of(
     thing: str, on: str | None, input_format: str | None, machine_options: Facts, options: Facts
 ) -> Allocation | CommGraph | Mapping | Array:
     """Return the machine, the pattern, the mapping, or the PEs of an unknown machine that a text names."""
-    from hopbytes.formats.exchange import read
-    from hopbytes.machines.allocate.allocate import allocate
-
     if on is not None:
         where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
@@ -95,9 +97,6 @@ def _is_content(thing: str, input_format: str | None) -> bool:
 
 def _is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
-    from hopbytes.machines.base import machines
-    from hopbytes.machines.spec import kind_of_file
-
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 
 
@@ -140,11 +139,6 @@ def _text(value: Any) -> str:
 
 def pattern_facts(graph: CommGraph) -> Facts:
     """Return the size and shape of a pattern; O(n + m)."""
-    from hopbytes import kernels
-    from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
-    from hopbytes.patterns.base import recorded_hosts
-    from hopbytes.patterns.ml import training_of
-
     degrees, hosts, training = np.diff(graph.indptr), recorded_hosts(graph), training_of(graph)
     traffic = {} if training is None else training.traffic()
     kinds = {kind: sum(int(arcs.volumes.sum()) for arcs in parts) for kind, parts in traffic.items()}

@@ -105,7 +105,14 @@ def ranks_of_nodes(mapping: Mapping) -> list[tuple[int, Int64]]:
     return list(zip(used.tolist(), np.split(order, start[1:]), strict=False))
 
 
-def tint(node: int, nodes: int) -> str:
+def node_colours(mapping: Mapping) -> dict[int, str]:
+    """Return the colour of every node in use: that of the node from which most of its ranks come."""
+    home = home_nodes(mapping)
+    nodes = int(home.max(initial=0)) + 1
+    return {node: _tint(int(np.bincount(home[own]).argmax()), nodes) for node, own in ranks_of_nodes(mapping)}
+
+
+def _tint(node: int, nodes: int) -> str:
     """Return the colour of a node of the original order; among many, neighbours have similar colours."""
     return TINTS[node] if nodes <= len(TINTS) else scaled(node / (nodes - 1), RAINBOW)
 
@@ -125,7 +132,7 @@ def _rank_text(mapping: Mapping) -> Text:
             return "", EMPTY
         words = format_list(ranks)
         words = words if len(words) <= SHORT_LIST else f"{len(ranks)} ranks"
-        return words, tint(int(home[ranks[0]]), nodes)
+        return words, _tint(int(home[ranks[0]]), nodes)
 
     return text
 
@@ -148,15 +155,12 @@ def _with_ranks(boxed: Boxed, text: Text) -> Boxed:
 
 def _small_nodes(mapping: Mapping) -> Panel:
     """Return a small box per node in use with its name and its ranks."""
-    home, panels = home_nodes(mapping), []
+    colours, panels = node_colours(mapping), []
     for node, ranks in ranks_of_nodes(mapping):
-        name = node_name(mapping.where, node)
-        homes, counts = np.unique(home[ranks], return_counts=True)
-        colour = tint(int(homes[counts.argmax()]), int(home.max()) + 1)
-        every = format_list(ranks.tolist())
+        name, every = node_name(mapping.where, node), format_list(ranks.tolist())
         shown = every if len(every) <= LONGEST_LIST else every[: LONGEST_LIST - 1].rpartition(",")[0] + ",…"
         marks: tuple[Mark, ...] = (
-            Rectangle(0.5, 0.5, 158, 34, colour, BORDER, f"{name}: ranks {every}", 2.0),
+            Rectangle(0.5, 0.5, 158, 34, colours[node], BORDER, f"{name}: ranks {every}", 2.0),
             Words(6, 14, cut(name, 150, 11), bold=True), Words(6, 28, shown, 10, colour=GREY),
         )  # fmt: skip
         panels.append(Panel(159, 35, marks))

@@ -17,7 +17,7 @@ from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.network import Geometry, Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
-from hopbytes.show.machine_picture import home_nodes, ranks_of_nodes, tint
+from hopbytes.show.machine_picture import node_colours, ranks_of_nodes
 from hopbytes.show.marks import (
     GREY,
     Line,
@@ -201,9 +201,8 @@ def network_panel(
     highest = float(figure.congestion.max(initial=0)) if figure.congestion is not None else 0.0
     ranks, fills = {}, {}
     if mapping is not None:
-        home, ranks = home_nodes(mapping), {node: own.tolist() for node, own in ranks_of_nodes(mapping)}
-        homes = int(home.max(initial=0)) + 1
-        fills = {node: tint(int(np.bincount(home[own]).argmax()), homes) for node, own in ranks.items()}
+        ranks = {node: own.tolist() for node, own in ranks_of_nodes(mapping)}
+        fills = node_colours(mapping)
     look = Look(figure, highest if most is None else most, ranks, fills)
     first, second = figure.layers[figure.ends.T]
     if figure.geometry is not None and figure.geometry.sizes:

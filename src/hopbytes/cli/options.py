@@ -32,14 +32,13 @@ _output: Maker = partial(option, panel="Output")
 _problem: Maker = partial(option, panel="Problem")
 _launching: Maker = partial(option, panel="Launching", rare=True)
 
-PatternFile: TypeAlias = Annotated[str, argument(
+PATTERN_HELP = (
     "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
-    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.", "PATTERN", values="patterns",
-)]
+    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input."
+)
+PatternFile: TypeAlias = Annotated[str, argument(PATTERN_HELP, "PATTERN", values="patterns")]
 PatternFiles: TypeAlias = Annotated[list[str], argument(
-    "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
-    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input. Several are the phases of one program.",
-    "PATTERN…", values="patterns",
+    f"{PATTERN_HELP} Several are the phases of one program.", "PATTERN…", values="patterns",
 )]
 Mappings: TypeAlias = Annotated[list[str] | None, argument(
     "Stored mappings (.json); with --on, files of any mapping format.", "[MAPPING]...", values="files",
@@ -78,6 +77,11 @@ Compiler: TypeAlias = Annotated[str | None, option(
     "MPI compiler to build the small C program with; without it, one near the launcher or mpi4py is used "
     "where that is enough.", "MPICC", names=("--cc",), values="files",
 )]
+
+
+def present(**options: Any) -> dict[str, Any]:
+    """Return the options that were given: those that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def max_bytes() -> int:
@@ -136,8 +140,7 @@ def given_mapping(
     """Return a stored mapping, or a mapping in any readable format on the machine `where`."""
     from hopbytes.model.mapping import Mapping
 
-    options: dict[str, Any] = {"where": where, "n": None if graph is None else graph.n, "graph": graph}
-    given = {name: value for name, value in options.items() if value is not None}
+    given = present(where=where, n=None if graph is None else graph.n, graph=graph)
     mapping = hb.read(path, form, holds="mapping", **given)
     if not isinstance(mapping, Mapping):
         raise unknown_machine(path)
@@ -213,8 +216,7 @@ class LaunchingOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return options of writers."""
-        given = {"launched": self.launched, "allowed": self.allowed}
-        return {name: value for name, value in given.items() if value is not None}
+        return present(**dataclasses.asdict(self))
 
 
 @frozen

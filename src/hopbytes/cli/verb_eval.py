@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import hopbytes as hb
-from hopbytes._frozen import field_names, frozen
+from hopbytes._frozen import frozen
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, On, SpreadOptions
@@ -169,8 +169,7 @@ class SimulationOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.simulate`."""
-        values = {name: getattr(self, name) for name in field_names(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return opt.present(**dataclasses.asdict(self))
 
 
 def simulate(

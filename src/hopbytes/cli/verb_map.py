@@ -109,8 +109,7 @@ class LargeGraphOptions:
         from hopbytes.solve.map_record import map_record
 
         where, writing = machine.allocation(), writing.checked(None, output)
-        chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
-        given = {name: value for name, value in chosen.items() if value is not None}
+        given = opt.present(passes=self.passes, buffer=self.buffer, preset=effort.preset)
         with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
             report = progress.report
 

@@ -39,8 +39,7 @@ def show(
     if thing is None or thing in KINDS:
         rows = kinds() if thing is None else catalogue(thing)
         return print_answer(rows, describe(rows), json=json)
-    options = {"distance": distance, "hosts": hosts}
-    given = {name: value for name, value in options.items() if value is not None}
+    given = opt.present(distance=distance, hosts=hosts)
     pattern: Any = {"input_format": reading.input_format, "max_bytes": opt.max_bytes()}
     if output is not None:
         if route is not None or json:

@@ -173,15 +173,16 @@ def _pattern_text(facts: Facts) -> str:
     return "\n".join([*_aligned(shown), *notices])
 
 
-def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MOST_NODES) -> list[str]:
+def ranks_per_node(mapping: Mapping, columns: int | None = None) -> list[str]:
     """Return a line per node in use: its name and its ranks (tasks of a partition)."""
-    columns = columns or width()
+    columns, used = columns or width(), ranks_of_nodes(mapping)
     word = "ranks" if mapping.info.get("problem") == "processes" else "tasks"
-    used = ranks_of_nodes(mapping)
     lines = [
-        _fitting(f"{node_name(mapping.where, node)}: {word} ", ranks, columns) for node, ranks in used[:nodes]
+        _fitting(f"{node_name(mapping.where, node)}: {word} ", ranks, columns)
+        for node, ranks in used[:MOST_NODES]
     ]
-    return lines + ([f"… and {len(used) - nodes:,} more nodes"] if len(used) > nodes else [])
+    more = len(used) - MOST_NODES
+    return lines + ([f"… and {more:,} more nodes"] if more > 0 else [])
 
 
 def _fitting(head: str, tasks: Int64, columns: int) -> str:

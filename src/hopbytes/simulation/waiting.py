@@ -174,24 +174,15 @@ class _Builder:
         pending: dict[tuple[int, int, int], deque[tuple[int, int]]] = defaultdict(deque)
         call = 0
         for step in steps:
-            if step.what.endswith("send"):
-                message = next(sends)
-                if message in lost:
+            is_send = step.what.endswith("send")
+            if is_send or step.what in ("recv", "irecv"):
+                message = next(sends if is_send else receives)
+                if message < 0 or message in lost:
                     continue
-                made.append((SEND, message))
-                if step.what.startswith("i"):
-                    pending[own, step.peer, step.tag].append((SENT, message))
-                else:
-                    made.append((SENT, message))
-            elif step.what in ("recv", "irecv"):
-                message = next(receives)
-                if message < 0:
-                    continue
-                made.append((POST, message))
-                if step.what == "irecv":
-                    pending[step.peer, own, step.tag].append((RECEIVED, message))
-                else:
-                    made.append((RECEIVED, message))
+                begin, end = (SEND, SENT) if is_send else (POST, RECEIVED)
+                key = (own, step.peer, step.tag) if is_send else (step.peer, own, step.tag)
+                made.append((begin, message))
+                (pending[key] if step.what.startswith("i") else made).append((end, message))
             elif step.what == "wait":
                 requests = pending[step.peer, step.target, step.tag]
                 if requests:

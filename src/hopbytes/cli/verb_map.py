@@ -215,7 +215,7 @@ def map(
     from hopbytes.solve.map_record import map_record
 
     verdict = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
-    facts = verdict and verdict.to_dict()
+    facts = None if verdict is None else verdict.to_dict()
     record = map_record(graph, mapping, watch.read_seconds, receipt, facts, form)
     advice = advice_for(receipt, form, record)
     if json:

@@ -83,11 +83,13 @@ def content_of(
         where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
             raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
-        return read(thing, input_format, holds="mapping", where=where, **options)
+        mapping: Mapping | Array = read(thing, input_format, holds="mapping", where=where, **options)
+        return mapping
     is_machine = machine_options or (input_format is None and _is_machine(thing))
     if is_machine or not _is_content(thing, input_format):
         return allocate(thing, **machine_options)
-    return read(thing, input_format, **options)
+    content: CommGraph | Mapping | Array = read(thing, input_format, **options)
+    return content
 
 
 def _is_content(thing: str, input_format: str | None) -> bool:

@@ -223,7 +223,7 @@ class MappingComparison:
         ]
         for index, level in enumerate(self.first.levels):
             label = f"volume at {level.name} (distance {level.distance})"
-            metrics.append((label, lambda own, index=index: own.levels[index].volume, volume))
+            metrics.append((label, partial(_volume_at, index), volume))
         return metrics
 
     def _row(
@@ -232,6 +232,10 @@ class MappingComparison:
         one, other = pick(self.first), pick(self.second)
         change = f"{other / one - 1:+.1%}".replace("%", " %") if one and other != one else ""
         return label, words(one), words(other), change
+
+
+def _volume_at(level: int, metrics: MappingMetrics) -> int:
+    return metrics.levels[level].volume
 
 
 def compare(graph: PatternLike, first: Mapping, second: Mapping) -> MappingComparison:

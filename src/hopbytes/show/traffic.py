@@ -290,12 +290,12 @@ def heaviest_pairs(graph: CommGraph, mapping: Mapping, count: int = 10) -> tuple
     sources, targets, volumes = _apart(graph)
     low, high = np.minimum(sources, targets).astype(np.int64), np.maximum(sources, targets)
     keys, pair = np.unique(low * graph.n + high, return_inverse=True)
-    sums = group_sums(pair.reshape(-1), volumes, len(keys))
+    sums = group_sums(pair.reshape(-1).astype(np.int32), volumes, len(keys))
     order = np.argsort(-sums, kind="stable")[: max(0, count)]
     order = order[sums[order] > 0]
     first, second = np.divmod(keys[order], graph.n)
     rows = np.column_stack([first, second, sums[order]]).tolist()
-    return tuple(HeavyPair(*row, *_located(row[:2], mapping)) for row in rows)
+    return tuple(HeavyPair(a, b, volume, *_located([a, b], mapping)) for a, b, volume in rows)
 
 
 def _located(tasks: list[int], mapping: Mapping) -> tuple[str, str, str, int | None]:

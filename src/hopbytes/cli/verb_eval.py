@@ -120,19 +120,19 @@ def report(
     check_report_target(output, force=force)
     typed, effort = sys.argv[1:], EffortOptions(preset)
     where = None if mappings and on is None else MachineOptions(on=on).allocation()
-    with watched([pattern], reading, effort, quiet=quiet) as watch:
+    with watched([pattern], reading, effort, opt.PhaseOptions(), quiet=quiet) as (graph, _, mapped):
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
-            read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]
+            read = [opt.given_mapping(path, mapping_format, where, graph) for path in paths]
             shown = dict(zip(names_of(paths), read, strict=True))
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
             order = (compare_with or usual_order(mapping_format, where)) if effort.leaves_choice() else None
-            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, {}, order), typed)
+            shown, origin = made_here(pattern, mapped(opt.BlockOptions(), where, {}, order), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
-    write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)
+    write_report(graph, shown, output, launcher=launcher, origin=origin, force=force)
     if not quiet:
         notices = [] if mappings else [f"no MAPPING given: the page is about {next(iter(shown))}"]
         tell(*first.where.notices, *notices, *([] if output == "-" else [f"{output} written"]))

@@ -202,12 +202,12 @@ def map(
     phases.check(pattern)
     writing = writing.checked(blocks.for_format, output)
     where = writing.restricted(machine.allocation(spread), launching.launched)
-    with watched(pattern, reading, method, phases, quiet=quiet) as watch:
-        graph, launches = watch.graph, writing.launches(output)
+    with watched(pattern, reading, method, phases, quiet=quiet) as (graph, seconds, mapped):
+        launches = writing.launches(output)
         order = None
         if method.leaves_choice() and not problem.constrained:
             order = compare_with or usual_order(writing.format, where)
-        mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches), order)
+        mapping = mapped(blocks, where, problem.keywords(graph, where, launches=launches), order)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt, form = written(writing, mapping, output, extra, json=json), writing.format
     if quiet and not json:
@@ -216,7 +216,7 @@ def map(
 
     verdict = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
     facts = None if verdict is None else verdict.to_dict()
-    record = map_record(graph, mapping, watch.read_seconds, receipt, facts, form)
+    record = map_record(graph, mapping, seconds, receipt, facts, form)
     advice = advice_for(receipt, form, record)
     if json:
         return print_json(record)

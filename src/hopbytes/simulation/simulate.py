@@ -236,7 +236,10 @@ def simulate(
     iterations = None if iterations is None else whole("iterations", iterations, 1)
     eager = None if eager is None else whole("eager", eager, 0)
     graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    _check(graph, mapping, grade)
+    if mapping.n != graph.n:
+        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    if grade not in GRADES:
+        raise unknown_name("grade", grade, GRADES)
     if grade == "replay":
         _simgrid().check_installed()
     began = time.perf_counter()
@@ -332,10 +335,3 @@ def _announce(flows: int, messages: int, grade: str, announce: Callable[[str], N
     if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
         announce(f"{what}, which takes up to about {length}")
-
-
-def _check(graph: CommGraph, mapping: Mapping, grade: str) -> None:
-    if mapping.n != graph.n:
-        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
-    if grade not in GRADES:
-        raise unknown_name("grade", grade, GRADES)

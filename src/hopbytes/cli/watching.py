@@ -52,8 +52,9 @@ def watched(
             anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
             partition = bool(keywords.get("partition")) or graph.n >= 8 * where.k
             edges = expected_edges(graph.n, graph.m, effort.preset, partition=partition)
-            limits = {"time_limit": effort.time_limit, "work_limit": effort.work_limit}
-            progress.mapping(graph.n + graph.m, edges, **limits)
+            progress.mapping(
+                graph.n + graph.m, edges, time_limit=effort.time_limit, work_limit=effort.work_limit
+            )
             with early_stop(anytime) as stop:
                 keywords["limits"] = replace(keywords["limits"], stop=stop)
                 if phases is None:

@@ -92,6 +92,8 @@ def test_a_level_without_numbers_is_as_fast_as_those_inside_and_a_hop_farther():
         assert waits("rack:2 island:2 node:2:bw=1e9:lat=5e-6", target, 10**9).seconds == pytest.approx(
             1 + 5e-6 + (seconds - 1.2e-6)
         )
+    faster = bound(arcs((0, 1), size=10**9), plain, assume="ndr400")
+    assert (faster.seconds, faster.assumed) == (pytest.approx(10**9 / 50e9 + 1.2e-6), "ndr400")
     assert found.assumed == "hdr100"
     (said,) = (notice for notice in found.notices if "hdr100" in notice)
     assert all(text in said for text in ("node, island, rack", "12.5 GB/s, 1.2 us"))

@@ -82,7 +82,7 @@ def content_of(
     if on is not None:
         where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
-            raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
+            raise FormatError(thing, None, "no such file, expected a mapping on the machine of --on")
         mapping: Mapping | Array = read(thing, input_format, holds="mapping", where=where, **options)
         return mapping
     is_machine = machine_options or (input_format is None and _is_machine(thing))

@@ -21,11 +21,10 @@ from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError
 from hopbytes.formats.base import MARK
 from hopbytes.formats.patterns.traces import trace_actions
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import BATCH, Phase, Ports, Round
-from hopbytes.simulation.links import NodeLinks, Speeds
+from hopbytes.simulation.links import NodeLinks, Speeds, copy_speeds
 from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.text.lines import shown
 
@@ -188,14 +187,7 @@ def _one_path(links: Int64, tail: Int64, head: Int64, start: int, end: int, shif
 
 def platform_of(mapping: Mapping, load: Round, speeds: Speeds | None) -> Platform:
     """Return the platform of the ports of a mapping."""
-    where = mapping.where
-    node = where.machine.level_named(NODE_NAMES)
-    inside = where.machine.levels[0 if node is None else node + 1 :]
-    rate = next((level.bandwidth for level in inside if level.bandwidth), None)
-    wait = next((level.latency for level in inside if level.latency is not None), None)
-    usual = (10e9, 3e-7) if speeds is None else (speeds.copy_bandwidth, speeds.copy_latency)
-    copy = usual[0] if rate is None else rate, usual[1] if wait is None else wait
-    return Platform(load.links, load.ports, where, copy)
+    return Platform(load.links, load.ports, mapping.where, copy_speeds(mapping.where, speeds))
 
 
 def _every_pair(count: int) -> tuple[Int64, Int64]:

@@ -1,15 +1,17 @@
 """Parallel steps of a multilevel mapping: equal to their definitions, and for any number of threads."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from helpers.core_functions import move_synchronously
+from helpers.core_functions import LevelGraph, cluster_synchronously, contract_to, move_synchronously
 from helpers.engine_cases import csrs
 from hopbytes.engine.control import RunControl
-from hopbytes.engine.parallel import LevelGraph, cluster_synchronously, contract_in_parallel
+from hopbytes.engine.parallel import contract_in_parallel
 from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels.records import Csr, Distances
 from reference import parallel_reference as reference
@@ -19,7 +21,7 @@ THREADS = (1, 3)
 
 def level_of(csr, loads=None, table=None):
     """A graph as the steps take it, with a table of distances where they need one."""
-    return LevelGraph.of(SearchProblem(csr, loads, Distances(table=table)))
+    return LevelGraph(SearchProblem(csr, loads, Distances(table=table)))
 
 
 def many(n, seed):
@@ -67,12 +69,10 @@ def test_contraction_is_that_of_the_definition(csr, seed):
     _, cluster = np.unique(rng.integers(0, 5, csr.n), return_inverse=True)
     cluster, count = cluster.astype(np.int32), int(cluster.max()) + 1
     rows, total = reference.contract(csr, loads, cluster, count)
-    for threads in THREADS:
-        level = contract_in_parallel(
-            level_of(csr, loads), cluster, count, control=RunControl(0, threads)
-        )
-        indptr, targets, weights = level.csr
-        assert level.loads.tolist() == total
+    for threads, kind in itertools.product(THREADS, (np.int32, np.int64)):
+        control = RunControl(0, threads)
+        (indptr, targets, weights), held = contract_to(level_of(csr, loads), cluster, count, kind, control)
+        assert held.tolist() == total
         for c, row in enumerate(rows):
             arcs = slice(int(indptr[c]), int(indptr[c + 1]))
             assert list(zip(targets[arcs].tolist(), weights[arcs].tolist(), strict=True)) == [*row.items()]
@@ -85,14 +85,12 @@ def test_contraction_of_several_ranges_is_that_of_the_definition(count):
     rng = np.random.default_rng(count)
     near = np.arange(csr.n) * count // csr.n
     cluster = np.where(rng.random(csr.n) < 0.7, near, rng.integers(0, count, csr.n)).astype(np.int32)
-    loads = rng.integers(0, 9, csr.n)
-    rows, total = reference.contract(csr, loads, cluster, count)
+    rows, _ = reference.contract(csr, np.ones(csr.n, np.int64), cluster, count)
     for threads in THREADS:
-        level = contract_in_parallel(level_of(csr, loads), cluster, count, control=RunControl(0, threads))
-        assert level.loads.tolist() == total
-        assert np.diff(level.indptr).tolist() == [len(row) for row in rows]
-        assert level.targets.tolist() == [target for row in rows for target in row]
-        assert level.weights.tolist() == [weight for row in rows for weight in row.values()]
+        found = contract_in_parallel(csr, cluster, count, RunControl(0, threads))
+        assert np.diff(found.indptr).tolist() == [len(row) for row in rows]
+        assert found.targets.tolist() == [target for row in rows for target in row]
+        assert found.weights.tolist() == [weight for row in rows for weight in row.values()]
 
 
 @given(csr=csrs(heaviest=9), seed=st.integers(0, 2**32 - 1), k=st.integers(1, 5), rounds=st.integers(0, 8))

@@ -183,13 +183,8 @@ def excess_bits(
 
 
 def interruptible(
-    work: Callable[[], Result],
-    flag: Int32,
-    control: RunControl,
-    size: int,
-    spent: Int64 | None = None,
-    *,
-    to_the_end: bool = False,
+    work: Callable[[], Result], flag: Int32, control: RunControl, size: int, spent: Int64 | None = None, *,
+    to_the_end: bool = False
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and the deadline.
 

@@ -84,12 +84,8 @@ class DenseProblem:
 
 
 def tabu_many(
-    problem: DenseProblem,
-    place: Int32,
-    seeds: UInt64,
-    settings: TabuSettings,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: DenseProblem, place: Int32, seeds: UInt64, settings: TabuSettings, *,
+    control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, Int64, Int64]:
     """Search from several permutations, independently of each other."""
     flag, counted_work = control.flag(), np.zeros(1, np.int64)
@@ -254,12 +250,8 @@ class _Way:
 
 
 def evolve(
-    problem: DenseProblem,
-    start: Int32,
-    *,
-    limit: int | None = None,
-    settings: EvolutionSettings = DEFAULT_EVOLUTION,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: DenseProblem, start: Int32, *, limit: int | None = None,
+    settings: EvolutionSettings = DEFAULT_EVOLUTION, control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 

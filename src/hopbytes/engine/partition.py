@@ -21,12 +21,8 @@ from hopbytes.kernels.base import compiled
 
 
 def partition_many(
-    problem: SearchProblem,
-    groups: VertexGroups,
-    settings: PartitionSettings,
-    *,
-    candidates: Int32 | None = None,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, groups: VertexGroups, settings: PartitionSettings, *,
+    candidates: Int32 | None = None, control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, Int64]:
     """Partition every group of vertices into its own blocks."""
     (indptr, targets, weights), group = problem.csr, groups.group
@@ -71,13 +67,9 @@ DEFAULT_REFINEMENT = RefinementSettings()
 
 
 def refine_placement(
-    problem: SearchProblem,
-    pe: Int32,
-    max_block_weights: Int64,
-    settings: RefinementSettings = DEFAULT_REFINEMENT,
-    *,
-    others: Int32 | None = None,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, pe: Int32, max_block_weights: Int64,
+    settings: RefinementSettings = DEFAULT_REFINEMENT, *, others: Int32 | None = None,
+    control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a mapping by moves of single tasks or of clusters."""
     result, own = pe.copy(), asdict(settings)
@@ -92,13 +84,8 @@ def refine_placement(
 
 
 def even_placement(
-    problem: SearchProblem,
-    pe: Int32,
-    counts: Int64,
-    sweeps: int = 0,
-    hot_percent: int = 0,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, pe: Int32, counts: Int64, sweeps: int = 0, hot_percent: int = 0, *,
+    control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, bool]:
     """Anneal the boundaries of PEs and give every PE its exact number of tasks, with the least loss."""
     result = pe.copy()

@@ -114,6 +114,11 @@ class HopbytesWarning(UserWarning):
     """Something about a result that its reader should know; the same text is in ``info["notices"]``."""
 
 
+def internal_error(what: str) -> HopbytesError:
+    """Return the error for a result that contradicts its definition."""
+    return HopbytesError(f"internal error: {what}; please report this")
+
+
 def no_thread() -> UnsupportedError:
     """Return the error for a process that may not start another thread."""
     return UnsupportedError("no thread can be started, expected a higher limit of processes (ulimit -u)")

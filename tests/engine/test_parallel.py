@@ -69,7 +69,8 @@ def test_contraction_is_that_of_the_definition(csr, seed):
     _, cluster = np.unique(rng.integers(0, 5, csr.n), return_inverse=True)
     cluster, count = cluster.astype(np.int32), int(cluster.max()) + 1
     rows, total = reference.contract(csr, loads, cluster, count)
-    for threads, kind in itertools.product(THREADS, (np.int32, np.int64)):
+    narrow = csr.weights is None or int(csr.weights.sum()) < 2**31
+    for threads, kind in itertools.product(THREADS, (np.int32, np.int64) if narrow else (np.int64,)):
         control = RunControl(0, threads)
         (indptr, targets, weights), held = contract_to(level_of(csr, loads), cluster, count, kind, control)
         assert held.tolist() == total

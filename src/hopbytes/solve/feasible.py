@@ -18,7 +18,7 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.algorithms.multisection.hierarchy import fixed_loads
-from hopbytes.errors import HopbytesError, InfeasibleError
+from hopbytes.errors import InfeasibleError, internal_error
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, held
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -96,7 +96,7 @@ def feasible(problem: Problem, pe: Int32) -> bool:
 def verify(problem: Problem, pe: Int32) -> None:
     """Check a result against the problem by recounting the tasks of every PE."""
     if (what := _fault(problem, pe)) is not None:
-        raise HopbytesError(f"internal error: {what}; please report this")
+        raise internal_error(what)
 
 
 def _fault(problem: Problem, pe: Int32) -> str | None:

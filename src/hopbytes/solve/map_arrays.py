@@ -13,14 +13,14 @@ from hopbytes.algorithms.mappers.device_rounds import DeviceRounds, prepared_dis
 from hopbytes.engine.control import MOST
 from hopbytes.engine.device import Device, chosen, enough_memory
 from hopbytes.engine.device_rounds import DeviceDistances, DeviceGraph, cost_of, symmetric_graph
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError, WrongTypeError
+from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
 from hopbytes.machines.distances import TableDistance
 from hopbytes.model.allocation import Allocation, PlaceLike
-from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound
+from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound, sum_of
 from hopbytes.solve.map_tasks import warn_of
 from hopbytes.solve.presets import fast, turbo
 from hopbytes.util.checks import check_texts, thread_count, whole
-from hopbytes.util.integers import MAX_TASKS
+from hopbytes.util.integers import MAX_TASKS, check_limit
 
 #: Device types of DLPack whose memory a GPU reads.
 _ON_GPU = (2, 13)
@@ -135,8 +135,7 @@ def map_arrays(
         graph = symmetric_graph(at, start, adj, weight, load)
         _, distances = prepared_distances(at, where, None, 0, threads)
         total = graph.total_weight if weight is None else max(graph.total_weight, int(weight.sum()))
-        if total * where.distance.largest > MOST:
-            raise ScaleError(f"volumes of {total} in all times distances exceed 2^59: divide them")
+        check_limit(f"volumes of {total} in all times distances", total * where.distance.largest, MOST)
         bounds = Bounds(_bounds(where.capacity, where.k, int(load.sum()), imbalance))
         effort = Effort(whole("seed", seed, 0), threads)
         if why:
@@ -155,8 +154,7 @@ def map_arrays(
 
 
 def _bounds(capacity: Any, k: int, total: int, imbalance: float | str | Fraction) -> Any:
-    if total > MAX_TOTAL_LOAD:
-        raise ScaleError(f"loads sum to {total}, more than 2^62: divide them")
+    check_limit(f"loads sum to {total}", total, MAX_TOTAL_LOAD)
     shares = np.ones(k, np.int64) if capacity is None else capacity
     return load_bound(None, total, shares, exact_imbalance(imbalance)).caps
 
@@ -185,8 +183,7 @@ def _checked(device: Device, indptr: Any, targets: Any, volumes: Any, loads: Any
             continue
         if int(values.min()) < 0:
             raise FormatError(f"`{name}`", None, f"{int(values.min())}, expected integers >= 0")
-        if (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum()) > MAX_TOTAL_LOAD:
-            raise ScaleError(f"{name} sum to more than 2^62: divide them")
+        check_limit(f"{name} sum to {sum_of(values)}", sum_of(values), MAX_TOTAL_LOAD)
     bad = xp.full(1, n, np.int64)
     device.run("check_rows", n, start, adj, bad)
     if int(bad[0]) < n:

@@ -16,12 +16,13 @@ from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError, unknown_name
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.util.checks import whole
+from hopbytes.util.integers import check_limit
 
 #: Limit of the sum of migration prices, so that it and twice the communication cost fit in 63 bits.
 MOST_PRICE = 2**58
@@ -74,11 +75,7 @@ class Constraints:
             raise unknown_name("bound", self.bound, ("floor", "ceil"))
         if price and self.initial is None:
             raise UnsupportedError("a migration price needs an initial mapping to migrate from")
-        if price * n > MOST_PRICE:
-            raise ScaleError(
-                f"{n} tasks at a migration price of {price} cost more than 2^58: "
-                f"divide it, and the volumes, by {-(-price * n // MOST_PRICE)} or more"
-            )
+        check_limit(f"{n} tasks at a migration price of {price}", price * n, MOST_PRICE, "it and the volumes")
         return TaskConstraints(
             None if self.fixed is None else _fixed(n, k, self.fixed),
             None if self.forbidden is None else _pairs(n, k, self.forbidden),

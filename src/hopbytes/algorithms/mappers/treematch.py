@@ -70,6 +70,10 @@ PARTITIONED_UP_TO = 512
 #: Limit of mean degree times groups for this partition. Beyond it a partition takes seconds, and in all
 #: measured cases it was not better.
 PARTITIONED_UP_TO_DEGREE = 8000
+UNEVEN = (
+    "treematch needs units of equal size, the same number of tasks (at most 64) on every PE unless "
+    "virtual=true, and no constraints: `top_down` ran instead"
+)
 #: With more tasks per PE the mapper partitions top-down, because grouping is made for small groups.
 MOST_PER_PE = 64
 
@@ -143,6 +147,7 @@ class TreeMatch(Mapper):
             return np.argsort(groupings[-1]).astype(np.int32)[self._leaves(csr, arities, effort)[group]]
         if arities is None or per_pe is None:
             effort.count(uneven_tree=1)
+            effort.notices.append(UNEVEN)
             return self._outside_in(graph, where, bounds, effort)
         pe_of_leaf = np.argsort(groupings[-1]).astype(np.int32)
         csr, cost, found = graph.symmetric_positive(), CommCost(), []

@@ -74,11 +74,6 @@ def damaged(name: str, expected: str) -> Iterator[None]:
     """Turn what readers and libraries raise on damaged content inside the block into FormatError.
 
     Numbers of thousands of digits, cut headers and missing fields end in exceptions of any kind.
-
-    Raises
-    ------
-    FormatError
-        ``name: damaged (what was raised), expected …``
     """
     try:
         yield
@@ -125,13 +120,7 @@ def no_thread() -> UnsupportedError:
 
 
 def package(name: str, purpose: str) -> Any:
-    """Import an optional package, such as pandas.
-
-    Raises
-    ------
-    MissingPackageError
-        ``"to_frame() needs the package pandas, which is not installed: pip install pandas"``.
-    """
+    """Import an optional package, such as pandas, which `purpose` needs; MissingPackageError without it."""
     try:
         return importlib.import_module(name)
     except ImportError:

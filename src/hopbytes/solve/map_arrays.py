@@ -136,7 +136,8 @@ def map_arrays(
         _, distances = prepared_distances(at, where, None, 0, threads)
         total = graph.total_weight if weight is None else max(graph.total_weight, int(weight.sum()))
         check_limit(f"volumes of {total} in all times distances", total * where.distance.largest, MOST)
-        bounds = Bounds(_bounds(where.capacity, where.k, int(load.sum()), imbalance))
+        shares = np.ones(where.k, np.int64) if where.capacity is None else where.capacity
+        bounds = Bounds(load_bound(None, int(load.sum()), shares, exact_imbalance(imbalance)).caps)
         effort = Effort(whole("seed", seed, 0), threads)
         if why:
             effort.notices.append(f"mapped by the CPU: {why}")
@@ -151,12 +152,6 @@ def map_arrays(
         effort.notices.append(f"a PE holds {over:,} more than its bound, since loads of tasks are large")
     warn_of(effort.notices, stacklevel=2)
     return ArrayMapping(_returned(indptr, pe), cost, int(held.max()), int(bounds.load.max()), at.name)
-
-
-def _bounds(capacity: Any, k: int, total: int, imbalance: float | str | Fraction) -> Any:
-    check_limit(f"loads sum to {total}", total, MAX_TOTAL_LOAD)
-    shares = np.ones(k, np.int64) if capacity is None else capacity
-    return load_bound(None, total, shares, exact_imbalance(imbalance)).caps
 
 
 def _on_gpu(array: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from hopbytes._arrays import Int32
@@ -18,8 +17,6 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: Rules in the order of ``ReliefRule`` in ``core/routing/ptram.hpp``.
 RULES = ("count", "paper", "listing")
-
-Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 
 
 @refiners.register("ptram")
@@ -50,17 +47,11 @@ class HottestLink(Refiner):
     ties: str = "number"
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        return self.carried_out(graph, where, pe, bounds, effort, self.search)
-
-    def carried_out(
-        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
-    ) -> Int32:
-        """Return a mapping with no higher maximum congestion; `search` finds the exchanges."""
         grouped = groups_of_mapping(graph, where, pe, bounds) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
         problem = routed_groups(graph, grouped, pe, "refiner ptram")
-        place, rounds, evaluations = search(grouped, problem, effort)
+        place, rounds, evaluations = self.search(grouped, problem, effort)
         record_work(effort, grouped.graph, evaluations, rounds=rounds)
         after = move_groups(graph, grouped, pe, place, bounds, effort)
         return no_worse(graph, where, pe, after, self.objective)

@@ -59,7 +59,8 @@ def _rows(nodes: Nodes, effort: Effort) -> tuple[tuple[Int32, UInt16], bool]:
         if whole:
             apart = levels(sites, others)
             order = np.argsort(apart, axis=1, kind="stable")
-            others, hops[sites[:, 0]] = (np.take_along_axis(each, order, axis=1) for each in (others, apart))
+            others = np.take_along_axis(others, order, axis=1)
+            hops[sites[:, 0]] = np.take_along_axis(apart, order, axis=1)
         near[sites[:, 0]] = others
         _begin_with_itself(near, sites[:, 0])
     return (near.reshape(-1), hops.reshape(-1)), whole
@@ -84,10 +85,10 @@ def _levels_of(nodes: Nodes) -> Callable[[Int64, Int64], UInt16]:
             there, back = network.hops(a, b), network.hops(b, a)
             if min(there.min(), back.min()) < 0:
                 network.check_routed(endpoints)  # says which nodes have no route
-            longer = np.maximum(there, back)
-            if int(longer.max()) >= NO_ROUTE:
+            if max(there.max(), back.max()) >= NO_ROUTE:
                 raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-            return longer.astype(np.uint16)
+            longer: UInt16 = np.maximum(there, back).astype(np.uint16)
+            return longer
 
         return hops
     if isinstance(distance, TreeDistance):

@@ -50,4 +50,6 @@ def graph_among(graph: CommGraph, tasks: Int64) -> CommGraph:
     """Return what some tasks send to each other, which are numbered by their position in `tasks`."""
     number = np.full(graph.n, -1, np.int32)
     number[tasks] = np.arange(len(tasks))
-    return CommGraph.of_own(*induced_csr(graph.arcs(graph.volumes), tasks.astype(np.int32), number))
+    csr = induced_csr(graph.arcs(graph.volumes), tasks.astype(np.int32), number)
+    sources = np.repeat(np.arange(csr.n), np.diff(csr.indptr))
+    return CommGraph.from_edges(sources, csr.targets, csr.weights, n=csr.n)

@@ -151,7 +151,10 @@ def map_arrays(
     if over > 0:
         effort.notices.append(f"a PE holds {over:,} more than its bound, since loads of tasks are large")
     warn_of(effort.notices, stacklevel=2)
-    return ArrayMapping(_returned(indptr, pe), cost, int(held.max()), int(bounds.load.max()), at.name)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(indptr, torch.Tensor):
+        pe = torch.from_dlpack(pe)
+    return ArrayMapping(pe, cost, int(held.max()), int(bounds.load.max()), at.name)
 
 
 def _on_gpu(array: Any) -> bool:
@@ -205,9 +208,3 @@ def _taken(
         what = f"{int(array.min())} to {int(array.max())}, expected 0 to {below - 1}"
         raise FormatError(f"`{name}`", None, what)
     return xp.ascontiguousarray(array.astype(kind, copy=False))
-
-
-def _returned(like: Any, pe: Any) -> Any:
-    """Return the mapping as an array of the library of the graph."""
-    torch = sys.modules.get("torch")
-    return torch.from_dlpack(pe) if torch is not None and isinstance(like, torch.Tensor) else pe

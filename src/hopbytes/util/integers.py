@@ -23,10 +23,15 @@ def bad_graph(what: str) -> FormatError:
 
 def check_total(name: str, total: int) -> int:
     """Return a sum; ScaleError, with the factor to divide by, if it exceeds 2^63 - 1."""
-    if total > MAX_SUM:
-        factor = -(-total // MAX_SUM)
-        raise ScaleError(f"{name} sum to {total}, more than 2^63 - 1: divide them by {factor} or more")
+    check_limit(f"{name} sum to {total}", total, MAX_SUM)
     return total
+
+
+def check_limit(what: str, value: int, most: int, divided: str = "them") -> None:
+    """Raise ScaleError, with the factor to divide by, if a value exceeds a limit near a power of two."""
+    if value > most:
+        limit = "2^63 - 1" if most == MAX_SUM else f"2^{most.bit_length() - 1}"
+        raise ScaleError(f"{what}, more than {limit}: divide {divided} by {-(-value // most)} or more")
 
 
 def task_numbers(name: str, values: ArrayLike) -> Int32:

@@ -11,8 +11,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.engine.control import RunControl
-from hopbytes.engine.parallel import LevelGraph, cluster_synchronously
-from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.parallel import cluster_synchronously
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
@@ -94,8 +93,8 @@ def _away_from_others(rows: Rows) -> Bool:
 def _own_clusters(rows: Rows, inside: Bool, most: int, fewest: int, seed: int) -> Int64:
     indptr = row_pointers(inside)[rows.indptr]
     weights = None if rows.weights is None else rows.weights[inside]
-    graph = LevelGraph.of(SearchProblem(Csr(indptr, rows.targets[inside], weights), rows.loads))
-    cluster, count = cluster_synchronously(graph, most, fewest, control=RunControl(seed=seed))
+    csr = Csr(indptr, rows.targets[inside], weights)
+    cluster, count = cluster_synchronously(csr, rows.loads, most, fewest, RunControl(seed=seed))
     lowest = np.empty(count, np.int64)
     lowest[cluster[::-1]] = rows.ids[::-1]  # the last write wins, which is that of the lowest vertex
     leader: Int64 = lowest[cluster]

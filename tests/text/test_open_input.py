@@ -110,6 +110,16 @@ def test_damaged_compression_is_said(tmp_path, pack, damage):
         content(path)
 
 
+@pytest.mark.parametrize(
+    ("beginning", "program"), [("28b52ffd", "zstd"), ("04224d18", "lz4"), ("1f9d", "uncompress")]
+)
+@pytest.mark.parametrize("name", ["a.graph", "a.graph.zst", "a"])
+def test_other_compressions_are_named(tmp_path, beginning, program, name):
+    path = file_with(tmp_path / name, bytes.fromhex(beginning) + b"\x04\x00" * 40)
+    with pytest.raises(FormatError, match=mentions(name, "gzip", program)):
+        hb.read_pattern(path)
+
+
 def test_a_name_that_promises_compression_is_held_to_it(tmp_path):
     path = file_with(tmp_path / "a.graph.gz", TEXT)
     with pytest.raises(FormatError, match="does not start like a gzip file"):

@@ -387,8 +387,8 @@ int main(void) {
   double imbalance = 0.03;
   kaffpa(&n, NULL, rows, weights, targets, &k, &imbalance, true, 0, ECO, &cut, part);
   printf("%d", cut);
-  process_mapping(&n, NULL, rows, weights, targets, sizes, distances, 1, FAST, MAPMODE_MULTISECTION, &imbalance,
-                  true, 0, &cut, &qap, part);
+  process_mapping(&n, NULL, rows, weights, targets, sizes, distances, 1, FAST, MAPMODE_MULTISECTION,
+                  &imbalance, true, 0, &cut, &qap, part);
   printf(" %d %d\\n", cut, qap);
   return 0;
 }

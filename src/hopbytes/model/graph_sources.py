@@ -197,7 +197,8 @@ def of_metis(xadj: ArrayLike, adjncy: ArrayLike, adjwgt: ArrayLike | None) -> Ar
 def _row_starts(xadj: ArrayLike) -> Int64:
     array = np.asarray(xadj)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise bad_graph("xadj must be a 1-d array of integers")
+        what = f"an array of {array.dtype} with {array.ndim} dimensions"
+        raise bad_graph(f"xadj is {what}, expected 1-d integers")
     return array.astype(np.int64)
 
 

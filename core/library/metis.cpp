@@ -224,8 +224,8 @@ std::vector<int64_t> capacities(const Real* shares, int64_t k) {
 // hopbytes.h takes.
 double imbalance_of(const Options& options, const Real* allowances) {
   constexpr double rounding = 0.0000499, most = 7;
-  const double asked = allowances ? static_cast<double>(allowances[0]) - 1
-                                  : static_cast<double>(options.allowance) / 1000;
+  const double asked =
+      allowances ? static_cast<double>(allowances[0]) - 1 : static_cast<double>(options.allowance) / 1000;
   return std::min(asked + rounding, most);
 }
 

@@ -202,6 +202,11 @@ int64_t cut_of(const Graph& graph, int64_t base, const std::vector<int32_t>& par
   return twice / 2;
 }
 
+// A cut beyond the integers of METIS is the largest of them.
+Index reported(int64_t cut) {
+  return static_cast<Index>(std::min<int64_t>(cut, std::numeric_limits<Index>::max()));
+}
+
 // Returns the shares as integers of about 2^30 in total; empty if they are no shares.
 std::vector<int64_t> capacities(const Real* shares, int64_t k) {
   std::vector<int64_t> capacity;
@@ -215,12 +220,13 @@ std::vector<int64_t> capacities(const Real* shares, int64_t k) {
   return sum > 0.99 && sum < 1.01 ? capacity : std::vector<int64_t>();
 }
 
-// The bound of METIS: ufactor thousandths beyond the share, and a little for rounding.
+// The bound of METIS: ufactor thousandths beyond the share, and a little for rounding, but not more than
+// hopbytes.h takes.
 double imbalance_of(const Options& options, const Real* allowances) {
-  constexpr double rounding = 0.0000499;
-  return (allowances ? static_cast<double>(allowances[0]) - 1
-                     : static_cast<double>(options.allowance) / 1000) +
-         rounding;
+  constexpr double rounding = 0.0000499, most = 7;
+  const double asked =
+      allowances ? static_cast<double>(allowances[0]) - 1 : static_cast<double>(options.allowance) / 1000;
+  return std::min(asked + rounding, most);
 }
 
 // Fills `part`, from 0 on. Returns 0 if METIS has to do it.
@@ -311,7 +317,7 @@ int part_graph(const char* name, bool k_way, const Graph& graph, const Blocks& b
       return refused(log, blocks);
     return divide(graph, blocks, options, log, original, [&](const std::vector<int32_t>& part, int64_t cut) {
       for (size_t v = 0; v < part.size(); ++v) out[v] = static_cast<Index>(part[v] + options.numbering);
-      *edge_cut = static_cast<Index>(cut);
+      *edge_cut = reported(cut);
     });
   });
 }
@@ -460,7 +466,7 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
       };
       write(part, of_elements ? element_block : node_block);
       write(other, of_elements ? node_block : element_block);
-      *edge_cut = static_cast<Index>(cut);
+      *edge_cut = reported(cut);
     });
   });
 }

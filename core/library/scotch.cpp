@@ -429,10 +429,11 @@ template <class Work, class Original> int mapped(Work work, Original original) {
 EXPORT int SCOTCH_graphCheck(const SCOTCH_Graph* graph) {
   if (!graph) return 1;
   if (!own(graph)) return PASS(SCOTCH_graphCheck, 1, graph);
-  std::vector<Num> part(static_cast<size_t>(graph->n));
-  return hopbytes::guarded(
-      [&] { return map_graph("SCOTCH_graphCheck", graph, Target{1, {}, {}}, nullptr, false, part.data()); },
-      1, 1);
+  const auto check = [&] {
+    std::vector<Num> part(static_cast<size_t>(graph->n) + 1);  // not empty, which would be a null pointer
+    return map_graph("SCOTCH_graphCheck", graph, Target{1, {}, {}}, nullptr, false, part.data());
+  };
+  return hopbytes::guarded(check, 1, 1);
 }
 
 #define PART(name, fixed)                                                                            \

@@ -112,6 +112,16 @@ def test_damaged_compression_is_said(tmp_path, pack, damage):
         content(path)
 
 
+@pytest.mark.parametrize(
+    ("beginning", "program"), [("28b52ffd", "zstd"), ("04224d18", "lz4"), ("1f9d", "uncompress")]
+)
+@pytest.mark.parametrize("name", ["a.graph", "a.graph.zst", "a"])
+def test_other_compressions_are_named(tmp_path, beginning, program, name):
+    path = file_with(tmp_path / name, bytes.fromhex(beginning) + b"\x04\x00" * 40)
+    with pytest.raises(FormatError, match=mentions(name, "gzip", program)):
+        hb.read_pattern(path)
+
+
 @pytest.mark.parametrize(("name", "facts"), [
     (".", "a directory, expected a file"), ("nowhere", "nowhere: cannot be read: No such file"),
     ("a\0b", "not a file name"), ("x" * 300, "cannot be read"), ("", "'' empty -"),

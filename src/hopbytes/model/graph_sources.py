@@ -188,7 +188,8 @@ def of_metis(xadj: ArrayLike, adjncy: ArrayLike, adjwgt: ArrayLike | None) -> Ar
     """Return the arcs of adjacency arrays as METIS takes them, vertices numbered from 0."""
     starts, targets = np.asarray(xadj), task_numbers("adjncy", adjncy)
     if starts.ndim != 1 or (starts.size and starts.dtype.kind not in "iu"):
-        raise bad_graph("xadj must be a 1-d array of integers")
+        what = f"an array of {starts.dtype} with {starts.ndim} dimensions"
+        raise bad_graph(f"xadj is {what}, expected 1-d integers")
     starts = starts.astype(np.int64)
     if not len(starts) or starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != len(targets):
         raise bad_graph(f"xadj must ascend from 0 to {len(targets)}, the length of adjncy")

@@ -82,8 +82,10 @@ def map_phases(
     """
     if goal not in GOALS:
         raise unknown_name("goal", goal, GOALS)
-    if isinstance(graphs, (str, CommGraph)) or not isinstance(graphs, Sequence) or not len(graphs):
+    if isinstance(graphs, (str, CommGraph)) or not isinstance(graphs, Sequence):
         raise WrongTypeError(f"phases {type(graphs).__name__}, expected a list of patterns")
+    if not len(graphs):
+        raise UnsupportedError("phases [], expected at least one pattern")
     phases, where = Phases.of([CommGraph.checked(graph) for graph in graphs], weights), Allocation.of(where)
     graph = phases.combined()
     if goal == "sum":

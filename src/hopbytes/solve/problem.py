@@ -186,6 +186,8 @@ def _integers(what: str, values: ArrayLike) -> Array:
         array = np.array(values)  # a copy, which nothing changes after it was checked
     except ValueError:
         raise FormatError(what, None, "lists of unequal length, expected integers") from None
+    if not array.size:  # of a type that NumPy chose
+        return array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):
         raise FormatError(what, None, f"numbers of type {array.dtype}, expected integers")
     return array

@@ -312,3 +312,11 @@ def test_decomposepar_does_what_the_file_says(tmp_path):
     for processor in range(8):
         held = tmp_path / f"processor{processor}/constant/polyMesh/cellProcAddressing"
         assert read("openfoam", held.read_text()).tolist() == np.flatnonzero(mapping.pe == processor).tolist()
+
+
+@pytest.mark.parametrize("name", ["part", "part.txt", "part.64"])
+def test_a_negative_number_is_named_with_its_line(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("0\n1\n-1\n2\n")
+    with pytest.raises(FormatError, match=mentions(f"{name}:3:", "-1")):
+        hb.read_mapping(path, "core:4")

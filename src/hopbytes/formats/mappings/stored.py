@@ -69,7 +69,8 @@ class Plain(LaunchFormat, form="plain"):
     def sniff(self, name: str, head: bytes) -> bool:
         complete = head.splitlines()[:-1] or head.splitlines()
         lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
-        return bool(lines) and all(line.isdigit() for line in lines)
+        # A negative number is none of a PE, but the reader can say in which line it stands.
+        return bool(lines) and all(line.removeprefix(b"-").isdigit() for line in lines)
 
 
 def _number_lines(pe: Int32) -> str:

@@ -248,8 +248,8 @@ def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
         yield ("\n".join(lines) + "\n").encode()
 
 
-#: The first three lines of a file, in any layout of blanks.
-BEGINNING = re.compile(rb"\A\s*0\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{1,3}\s")
+#: The first three lines of a file: the version alone, two numbers, two numbers. Lists of edges look similar.
+BEGINNING = re.compile(rb"\A\s*0\s*\n\s*[0-9]+\s+[0-9]+\s*\n\s*[01]\s+[01]{1,3}\s*\n")
 
 
 class _ScotchHeader(NamedTuple):

@@ -191,7 +191,8 @@ def read_banner(source: Source) -> Banner:
     dense = layout == "array"
     fields = ("integer", "unsigned-integer", "real", "double", *([] if dense else ["pattern"]))
     if field not in fields:
-        raise FormatError(name, 1, f"field {field!r}, expected pattern, integer or real")
+        expected = "integer or real" if dense else "pattern, integer or real"
+        raise FormatError(name, 1, f"field {field!r}, expected {expected}")
     if symmetry not in ("general", "symmetric"):
         raise FormatError(name, 1, f"symmetry {symmetry!r}, expected general or symmetric")
     line, text = first_line(source, b"%", after=1)

@@ -8,6 +8,7 @@
 #pragma once
 #include "assignment/swap.hpp"
 #include "partition/exact_partitioner.hpp"
+#include "partition/refinement/two_way_fm.hpp"
 
 namespace hopbytes {
 

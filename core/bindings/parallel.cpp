@@ -92,8 +92,9 @@ void bind_parallel(nb::module_& m) {
            expect(near_boundary.size() == pe.size(), "marks of vertices");
            const AnyDistance distance = any_distance(distances, max_block_weight.size());
            return on_level(arrays, team, [&](const auto& graph) {
-             return SynchronousMoves(graph, distance, max_block_weight, pe, near_boundary, team)
-                 .refine(rounds, control);
+             return move_synchronously(graph, distance, max_block_weight, rounds, control.with_team(team),
+                                       near_boundary, pe)
+                 .count;
            });
          });
   define(m, "cluster_tree_parts",

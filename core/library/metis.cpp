@@ -3,12 +3,9 @@
 // behind, or ends with an error.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "library/names.hpp"
@@ -113,6 +110,14 @@ class Connector {
     return std::all_of(extra_.begin(), extra_.end(), [&](int32_t piece) { return !touches_others(piece); });
   }
 
+  // Returns the weight between blocks.
+  int64_t cut() const {
+    int64_t twice = 0;
+    for (int64_t v = 0; v < n_; ++v)
+      each_arc(v, [&](int64_t u, int64_t w) { twice += part_[u] != part_[v] ? w : 0; });
+    return twice / 2;
+  }
+
  private:
   int64_t load(int64_t v) const { return graph_.loads ? graph_.loads[v] : 1; }
   template <class Work> void each_arc(int64_t v, Work work) const {
@@ -194,14 +199,6 @@ void log_call(const Log& log, const Graph& graph, int64_t k, const char* how, co
   log.write(n, sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1, k, how, result, status);
 }
 
-int64_t cut_of(const Graph& graph, int64_t base, const std::vector<int32_t>& part) {
-  int64_t twice = 0;
-  for (int64_t v = 0; v < *graph.n; ++v)
-    for (Index e = graph.rows[v] - static_cast<Index>(base); e < graph.rows[v + 1] - base; ++e)
-      if (part[graph.targets[e] - base] != part[v]) twice += graph.weights ? graph.weights[e] : 1;
-  return twice / 2;
-}
-
 // A cut beyond the integers of METIS is the largest of them.
 Index reported(int64_t cut) {
   return static_cast<Index>(std::min<int64_t>(cut, std::numeric_limits<Index>::max()));
@@ -263,8 +260,9 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
         room[b] =
             static_cast<int64_t>(std::max(even, (1 + wanted.imbalance) * share * static_cast<double>(total)));
       }
-      if (!Connector(graph, options.numbering, std::move(room), part).connect()) return 0;
-      result.cut = result.cost = cut_of(graph, options.numbering, part);
+      Connector connector(graph, options.numbering, std::move(room), part);
+      if (!connector.connect()) return 0;
+      result.cut = result.cost = connector.cut();
     }
     cut = result.cut;
   }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -287,9 +286,7 @@ EXPORT void SCOTCH_stratFree(SCOTCH_Strat* strategy) {
 }
 
 EXPORT int SCOTCH_stratSave(const SCOTCH_Strat* strategy, FILE* file) {
-  if (!strategy || !file) return 1;
-  if (find_behind("SCOTCH_stratSave")) return PASS(SCOTCH_stratSave, 1, strategy, file);
-  return 1;
+  return strategy && file ? PASS(SCOTCH_stratSave, 1, strategy, file) : 1;
 }
 
 namespace {

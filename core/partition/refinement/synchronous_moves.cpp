@@ -267,7 +267,7 @@ class SynchronousSearch {
   std::vector<int32_t> active_;  // ascending
   std::vector<int32_t> candidates_;  // the active vertices that want to move
   std::vector<int32_t> target_;  // of a candidate; -1 for all other vertices
-  Buffer<int64_t> gain_;  // of a candidate
+  UnsetVector<int64_t> gain_;  // of a candidate
   std::vector<uint8_t> confirmed_, is_active_, rests_;
   std::vector<int64_t> incoming_;  // load that wants to enter each block
   std::vector<SparseSums> sums_;  // of each worker

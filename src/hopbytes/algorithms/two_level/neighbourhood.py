@@ -12,6 +12,7 @@ from hopbytes.algorithms.two_level.groups import Nodes
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.cost.objectives.on_links import hop_distances_only
 from hopbytes.engine.routed_search import Neighbourhood
+from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.distances import TreeDistance, kernel_distances

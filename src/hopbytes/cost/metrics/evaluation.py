@@ -66,7 +66,7 @@ class _OfMapping(property, Generic[Value]):
 
     if TYPE_CHECKING:
 
-        def __get__(self, evaluation: Any, owner: type | None = None, /) -> Value: ...  # type: ignore[override]
+        def __get__(self, of: Any, owner: Any = None, /) -> Value: ...  # type: ignore[override]
 
 
 @frozen

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.core_functions import move_synchronously
-from hopbytes.engine.parallel import LevelGraph
+from helpers.core_functions import LevelGraph, move_synchronously
+from hopbytes.engine.problem import SearchProblem
 from hopbytes.kernels import comm_cost_table, csr_from_arcs
 from hopbytes.kernels.base import USE_REFERENCE
-from hopbytes.kernels.records import Csr
+from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.kinds.table import Table
 
@@ -162,7 +162,7 @@ def test_compiled_calls_refuse_what_does_not_fit_together():
         comm_cost_table(Csr(indptr[::-1].copy(), targets, None), pe, table)
     with pytest.raises(ValueError, match="sources outside"):
         csr_from_arcs(4, wild, targets, None, None)
-    distances = np.zeros(2, np.uint64), np.zeros(65, np.int64), indptr[:0]
-    level = LevelGraph(indptr, targets, None, np.ones(4, np.int64), distances)
+    distances = Distances(np.zeros(2, np.uint64), np.zeros(65, np.int64))
+    level = LevelGraph(SearchProblem(Csr(indptr, targets, None), None, distances))
     with pytest.raises(ValueError, match="PEs outside"):
         move_synchronously(level, np.full(4, 9000, np.int32), np.zeros(4, np.uint8), np.full(2, 9), 1)

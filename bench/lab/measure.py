@@ -54,7 +54,7 @@ def mappings(
                 mapping = usual
             elif order == "recommended":
                 mapping = map_by_waiting(hb.map_tasks, graph, where, "fill", threads=1)
-                decision = str(judged(graph, mapping).verdict.decision)
+                decision = str(judged(graph, mapping).decision)
                 mapping = mapping if decision == CHANGE else usual
             else:
                 mapping = hb.map_tasks(graph, where, threads=1, **(ORDERS | papers.ORDERS)[order])

@@ -23,7 +23,7 @@ from bench.rivals.needed import missing
 from hopbytes._arrays import Int64
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.groups import cut, finish, settings_of
-from hopbytes.algorithms.two_level.neighbourhood import node_hops
+from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.machines.kinds.table import Table
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
@@ -242,7 +242,7 @@ def on_nodes(
         answers = both_ways(grouped.graph, whole, used)
         place_of = np.searchsorted(used, better_balanced(grouped.graph, whole, answers).pe)
     else:
-        hops = np.maximum(node_hops(grouped.nodes).astype(np.int64), 1)
+        hops = np.maximum(levels_between(grouped.nodes).astype(np.int64), 1)
         target, nodes = table_text(hops), hb.Allocation.whole(Table(hops - np.diag(np.diag(hops))))
         answers = [place(grouped.graph, nodes, way, target=target) for way in WAYS]
         place_of = better_balanced(grouped.graph, nodes, answers).pe

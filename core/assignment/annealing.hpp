@@ -15,8 +15,7 @@ inline constexpr double end_acceptance = 0.002;
 inline double temperature_for(const std::vector<int64_t>& losses, double share) {
   // Few losses differ on regular patterns, so that the exponential function is evaluated once per value.
   std::vector<int64_t> values(losses);
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
+  sort_and_deduplicate(values);
   std::vector<int32_t> value_of(losses.size());
   for (size_t i = 0; i < losses.size(); ++i) {
     const auto found = std::lower_bound(values.begin(), values.end(), losses[i]);

@@ -17,7 +17,7 @@ struct PeRange {
 // class also knows the units around it with up to `reach` PEs.
 class TreeCells {
  public:
-  TreeCells(const TreeDistance& tree, int64_t k, int64_t farthest_alike, int64_t reach)
+  TreeCells(const TreeDistance& tree, int64_t k, int64_t farthest_alike, int64_t reach, const Control&)
       : tree_(tree), cell_(k), reach_(reach) {
     std::vector<int64_t> widths;  // The widths at which a unit ends, because the distance grows there.
     for (int64_t width = 0; width <= 64; ++width)
@@ -92,7 +92,7 @@ class TreeCells {
 // control stops the construction, the cells around the remaining PEs are arbitrary.
 template <class Distance> class NearCells {
  public:
-  NearCells(const Distance& distance, int64_t k, int64_t reach, const Control& control)
+  NearCells(const Distance& distance, int64_t k, int64_t, int64_t reach, const Control& control)
       : k_(k), near_(std::min(k, reach)), nearest_(nearest_pes(distance, k, near_, control)) {}
 
   // The nearest PEs, beginning with the PE itself.
@@ -115,16 +115,8 @@ template <class Distance> class NearCells {
   std::vector<int32_t> nearest_;
 };
 
-inline TreeCells cells_of(const TreeDistance& d, int64_t k, int64_t farthest_alike, int64_t reach,
-                          const Control&) {
-  return {d, k, farthest_alike, reach};
-}
 template <class Distance>
-NearCells<Distance> cells_of(const Distance& d, int64_t k, int64_t, int64_t reach, const Control& control) {
-  return {d, k, reach, control};
-}
-template <class Distance>
-using CellsOf = decltype(cells_of(std::declval<const Distance&>(), 0, 0, 0, std::declval<const Control&>()));
+using CellsOf = std::conditional_t<std::is_same_v<Distance, TreeDistance>, TreeCells, NearCells<Distance>>;
 
 // The tasks of every PE. The slots of a PE are adjacent in memory.
 class Slots {
@@ -141,8 +133,6 @@ class Slots {
             static_cast<size_t>(start_[range.last] - start_[range.first])};
   }
   int64_t size(PeRange range) const { return start_[range.last] - start_[range.first]; }
-  // The slots of a range are numbered from here on.
-  int64_t first(PeRange range) const { return start_[range.first]; }
   int32_t task(int64_t slot) const { return task_[slot]; }
   int32_t slot(int32_t task) const { return slot_[task]; }
   void swap(int32_t u, int32_t v) {
@@ -177,8 +167,7 @@ std::vector<int64_t> nearest_costs(const Distance& distance, const NearCells<Dis
                                    const Slots& slots, int64_t count, const Control& control) {
   count = std::min(count, slots.size({0, static_cast<int32_t>(k)}) - 1);
   std::vector<int64_t> costs(std::max<int64_t>(0, count), INT64_MAX), row;
-  std::vector<int32_t> all(k <= most_scanned ? k : 0);
-  std::iota(all.begin(), all.end(), 0);
+  const auto all = numbers_below<int32_t>(k <= most_scanned ? k : 0);
   int64_t compared = 0;
   for (int32_t p = 0; p < k && count > 0; ++p) {
     if (!slots.size({p, p + 1})) continue;

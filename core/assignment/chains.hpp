@@ -18,7 +18,7 @@ template <class W, class D> class ChainSearch {
  public:
   // Scans about `budget` edges and stops then.
   ChainSearch(Exchange<W, D>& exchange, In<int32_t> pe, int64_t k, int64_t fruitless_exchanges,
-              int64_t budget, const Control& control, PairCounts& counts)
+              int64_t budget, const Control& control, SearchCounts& counts)
       : exchange_(exchange),
         g_(exchange.graph()),
         fruitless_exchanges_(fruitless_exchanges),
@@ -26,7 +26,7 @@ template <class W, class D> class ChainSearch {
         control_(control),
         counts_(counts),
         slots_(pe, k),
-        cells_(cells_of(exchange.distance(), k, exchange.farthest_alike(), 1, control)),
+        cells_(exchange.distance(), k, exchange.farthest_alike(), 1, control),
         locked_(g_.n, 0),
         offer_(g_.n),
         seen_cell_(cells_.count(), 0) {}
@@ -56,7 +56,7 @@ template <class W, class D> class ChainSearch {
     auto operator<=>(const Offer&) const = default;
   };
 
-  bool may_continue() const { return counts_.scanned_edges < budget_ && !control_.should_stop(); }
+  bool may_continue() const { return counts_.scanned < budget_ && !control_.should_stop(); }
 
   // Returns whether the chain that starts at `seed` gained; `made_` then holds its exchanges.
   bool chain(int32_t seed) {
@@ -96,19 +96,19 @@ template <class W, class D> class ChainSearch {
 
   int64_t evaluate(int32_t u, int32_t v) {
     ++counts_.evaluations;
-    counts_.scanned_edges += g_.degree(u) + g_.degree(v);
+    counts_.scanned += g_.degree(u) + g_.degree(v);
     return exchange_.delta(u, v);
   }
 
   void exchange(int32_t u, int32_t v) {
     exchange_.apply(u, v);
     slots_.swap(u, v);
-    counts_.scanned_edges += g_.degree(u) + g_.degree(v);
+    counts_.scanned += g_.degree(u) + g_.degree(v);
   }
 
   // Queues the cheapest exchange of u, of equally cheap ones that with the smallest partner.
   void offer(int32_t u) {
-    if (locked_[u] == chain_number_ || counts_.scanned_edges >= budget_) return;
+    if (locked_[u] == chain_number_ || counts_.scanned >= budget_) return;
     Offer best{0, u, -1};
     ++scan_number_;
     for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) {
@@ -131,7 +131,7 @@ template <class W, class D> class ChainSearch {
   const Graph<W>& g_;
   int64_t fruitless_exchanges_, budget_;
   const Control& control_;
-  PairCounts& counts_;
+  SearchCounts& counts_;
   Slots slots_;
   CellsOf<D> cells_;
   std::vector<int64_t> locked_;  // number of the chain in which a task moved

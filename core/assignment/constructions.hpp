@@ -201,12 +201,6 @@ template <class Distance> class ScannedRoom {
   std::vector<int64_t> left_, far_;
 };
 
-inline TreeRoom room_on(const TreeDistance& distance, In<int64_t> room) { return {distance, room}; }
-template <class Distance>
-ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
-  return {distance, room};
-}
-
 // Places the task with the largest volume first, on the most central PE, then always the one with the
 // largest volume to placed tasks: on the free PE nearest to all placed tasks, or with `linked` the cheapest
 // for this task. Ties go to the smaller number. When it should stop, the remaining tasks are placed in their
@@ -214,7 +208,8 @@ ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
 template <class W, class D>
 void place_greedily(const Graph<W>& g, const D& distance, In<int64_t> room, bool linked,
                     const Control& control, Out<int32_t> pe) {
-  auto places = room_on(distance, room);
+  using Room = std::conditional_t<std::is_same_v<D, TreeDistance>, TreeRoom, ScannedRoom<D>>;
+  Room places(distance, room);
   std::fill(pe.begin(), pe.end(), -1);
   std::vector<int64_t> volume_to_placed(g.n, 0);  // volume to tasks already placed
   using Entry = std::pair<int64_t, int32_t>;  // the largest volume first, then the smallest number
@@ -248,7 +243,7 @@ void place_greedily(const Graph<W>& g, const D& distance, In<int64_t> room, bool
       put(t, places.cheapest(partners));
     }
   }
-  if constexpr (places.kQuickSteps) {
+  if constexpr (Room::kQuickSteps) {
     for (int32_t t = 0; t < g.n; ++t)
       if (pe[t] < 0) put(t, places.closest());
   } else {

@@ -1,12 +1,12 @@
 // The nearest PEs of every PE under any distance.
 #pragma once
 #include <cmath>
-#include <numeric>
 #include <type_traits>
 
 #include "graph/distance.hpp"
 #include "util/bucket_order.hpp"
 #include "util/control.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -64,8 +64,6 @@ template <class Distance> class NearestPes {
   void divide(int64_t nodes) {
     std::vector<int32_t> region(nodes, 0);
     radius_.assign(landmarks_, 0);
-    start_.resize(landmarks_ + 1);
-    member_.resize(nodes);
     for (int64_t i = 0; i < nodes; ++i) {
       if (landmarks_ > 1 && !control_.should_stop()) {
         int64_t least = INT64_MAX;
@@ -76,8 +74,7 @@ template <class Distance> class NearestPes {
         compared_ += landmarks_;
       }
     }
-    const auto put = [&](int64_t i, int64_t place) { member_[place] = static_cast<int32_t>(i); };
-    order_by_bucket(nodes, landmarks_, Team::alone(), [&](int64_t i) { return region[i]; }, start_, put);
+    members_ = Buckets<int32_t>(nodes, landmarks_, [&](int64_t i) { return region[i]; });
   }
   int32_t landmark(int64_t l) const { return node_[l * static_cast<int64_t>(node_.size()) / landmarks_]; }
 
@@ -109,9 +106,8 @@ template <class Distance> class NearestPes {
   // Adds the PEs of a region that are no farther than `limit`.
   void read(int32_t region, int32_t node, int64_t limit) {
     const int32_t p = node_[node];
-    compared_ += start_[region + 1] - start_[region];
-    for (int64_t m = start_[region]; m < start_[region + 1]; ++m) {
-      const int32_t i = member_[m];
+    compared_ += std::ssize(members_.of(region));
+    for (const int32_t i : members_.of(region)) {
       if (i == node) continue;
       if (const int64_t apart = distance_(p, node_[i]); apart <= limit)
         for (int32_t q = node_[i]; q < end_of(i); ++q) found_.emplace_back(apart, q);
@@ -132,16 +128,16 @@ template <class Distance> class NearestPes {
   const Control& control_;
   std::vector<int32_t> node_;  // the first PE of every node
   int64_t landmarks_ = 1, step_limit_ = INT64_MAX, compared_ = 0;
-  std::vector<int64_t> radius_, start_;  // of the regions
-  std::vector<int32_t> member_;  // nodes, region by region
+  std::vector<int64_t> radius_;  // of the regions
+  Buckets<int32_t> members_;  // nodes by region
   std::vector<Far> found_, regions_;
 };
 
 // Returns int32[k x near], the nearest PEs of every PE.
 template <class Distance>
 std::vector<int32_t> nearest_pes(const Distance& distance, int64_t k, int64_t near, const Control& control) {
+  if (near == 1) return numbers_below<int32_t>(k);
   std::vector<int32_t> nearest(k * near);
-  if (near == 1) std::iota(nearest.begin(), nearest.end(), 0);
   if (near > 1) NearestPes<Distance>(distance, k, control).write(near, nearest.data());
   return nearest;
 }

@@ -2,22 +2,19 @@
 // are close in the communication graph, and listed ones (Heider 1972; Brandfass et al. 2013; Schulz and Träff
 // 2017).
 #pragma once
+#include <deque>
+
 #include "assignment/exchange.hpp"
 #include "util/control.hpp"
 
 namespace hopbytes {
 
-struct PairCounts {
-  int64_t evaluations = 0, swaps = 0;
-  int64_t scanned_edges = 0;  // scanned edges, the measure of work
-};
-
 // Makes an exchange that is permitted and lowers the cost; returns whether it did.
 template <class W, class D>
-bool exchange_if_better(Exchange<W, D>& exchange, int32_t u, int32_t v, PairCounts& counts) {
+bool exchange_if_better(Exchange<W, D>& exchange, int32_t u, int32_t v, SearchCounts& counts) {
   if (!exchange.allowed(u, v)) return false;
   ++counts.evaluations;
-  counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
+  counts.scanned += exchange.graph().degree(u) + exchange.graph().degree(v);
   if (exchange.delta(u, v) >= 0) return false;
   exchange.apply(u, v);
   ++counts.swaps;
@@ -28,7 +25,7 @@ bool exchange_if_better(Exchange<W, D>& exchange, int32_t u, int32_t v, PairCoun
 // turn as there are have failed. Returns whether it made an exchange.
 template <class W, class D>
 bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control,
-                   PairCounts& counts) {
+                   SearchCounts& counts) {
   const int64_t pairs = (last - first) * (last - first - 1) / 2;
   bool any = false;
   int64_t i = first, j = first + 1;
@@ -47,7 +44,7 @@ bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const 
 // Cyclic search over listed pairs (u0, v0, u1, v1, ...), until as many consecutive ones as there are failed.
 template <class W, class D>
 void search_listed_pairs(Exchange<W, D>& exchange, In<int32_t> pairs, const Control& control,
-                         PairCounts& counts) {
+                         SearchCounts& counts) {
   const int64_t size = static_cast<int64_t>(pairs.size()) / 2;
   for (int64_t failed = 0, at = 0; failed < size; ++failed, at = at + 1 == size ? 0 : at + 1) {
     if ((failed & 1023) == 0 && control.should_stop()) break;
@@ -57,7 +54,7 @@ void search_listed_pairs(Exchange<W, D>& exchange, In<int32_t> pairs, const Cont
 
 // Searches block after block of `size` consecutive tasks, until a whole round over all blocks finds nothing.
 template <class W, class D>
-void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& control, PairCounts& counts) {
+void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& control, SearchCounts& counts) {
   const int64_t n = exchange.graph().n;
   for (bool any = true; any && !control.should_stop();) {
     any = false;
@@ -71,10 +68,11 @@ void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& contro
 // skipped until an exchange changes the cost of one of its tasks.
 template <class W, class D>
 void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> order, const Control& control,
-                       PairCounts& counts) {
+                       SearchCounts& counts) {
   const Graph<W>& g = exchange.graph();
   std::vector<int64_t> scanned(g.n, -1), changed(g.n, 0), seen(g.n, -1);
-  std::vector<int32_t> queue(order.begin(), order.end()), walk;
+  std::deque<int32_t> queue(order.begin(), order.end());
+  std::vector<int32_t> walk;
   std::vector<uint8_t> waiting(g.n, 1);
   int64_t clock = 0, turn = 0;
   auto touch = [&](int32_t v) {
@@ -91,8 +89,9 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
     touch_around(u);
     touch_around(v);
   };
-  for (size_t head = 0; head < queue.size() && !control.should_stop();) {
-    const int32_t u = queue[head++];
+  while (!queue.empty() && !control.should_stop()) {
+    const int32_t u = queue.front();
+    queue.pop_front();
     waiting[u] = 0;
     scanned[u] = ++clock;
     seen[u] = ++turn;
@@ -108,10 +107,6 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
           walk.push_back(v);
           consider(u, v);
         }
-    }
-    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // drops processed entries of the queue
-      queue.erase(queue.begin(), queue.begin() + head);
-      head = 0;
     }
   }
 }

@@ -8,6 +8,7 @@
 #pragma once
 #include "assignment/swap.hpp"
 #include "partition/exact_partitioner.hpp"
+#include "partition/refinement/two_way_fm.hpp"
 
 namespace hopbytes {
 
@@ -141,12 +142,10 @@ template <class W, class D> class PairBisection {
     load_ = sizes_;
     fm_.attach(pair_, part.data(), bias_.data());
     fm_.weigh_blocks();
-    all_.resize(members_.size());
-    std::iota(all_.begin(), all_.end(), 0);
+    const auto all = numbers_below<int32_t>(std::ssize(members_));
     int64_t gain = 0;
     for (int pass = 0; pass < 8; ++pass) {
-      const bool better =
-          fm_.improve(0, 1, all_, typename TwoWayFm<int64_t>::Limits{}, control_.team(), gain);
+      const bool better = fm_.improve(0, 1, all, typename TwoWayFm<int64_t>::Limits{}, control_.team(), gain);
       found_.work += fm_.scanned_edges();
       if (!better) break;
     }
@@ -160,7 +159,7 @@ template <class W, class D> class PairBisection {
   const int64_t new_bisections_;
   Bisected found_;
   const Control control_;
-  std::vector<int32_t> local_, members_, all_;
+  std::vector<int32_t> local_, members_;
   std::vector<int64_t> bias_;
   std::vector<int64_t> sizes_, load_;  // of the pair: tasks to hold and tasks held
   TwoWayFm<int64_t> fm_;

@@ -5,8 +5,8 @@
 #include <deque>
 #include <limits>
 
-#include "assignment/perturbation.hpp"
 #include "assignment/annealing.hpp"
+#include "assignment/partner_search.hpp"
 
 namespace hopbytes {
 
@@ -27,7 +27,7 @@ class PerturbationEffort {
 // A perturbation that was tried and undone.
 struct Trial {
   Rng before{0}, after{0};  // random numbers before and after the draw
-  TaskPairs exchanges;
+  std::vector<std::pair<int32_t, int32_t>> exchanges;
   std::vector<int32_t> cells_of_draw, cells_of_trial;  // on which the draw and the trial depend
   int64_t batch_of_draw = 0;  // number of batches that were carried out before the draw
   int64_t change = 0;
@@ -96,8 +96,7 @@ template <class W, class D> class SwapSearch {
       return moved(v) || std::any_of(near.begin(), near.end(), moved);
     };
     state_.keep_unit_weights();
-    std::vector<int32_t> order(g_.n);
-    std::iota(order.begin(), order.end(), 0);
+    auto order = numbers_below<int32_t>(g_.n);
     rng.shuffle(order);
     for (const int32_t v : order)
       if (moved_near(v)) enqueue(v);
@@ -114,7 +113,7 @@ template <class W, class D> class SwapSearch {
   int64_t iterated_local_search(PerturbationEffort& effort, Rng& rng) {
     int64_t total = 0;
     while (goes_on(effort)) {
-      const int64_t change = perturb(perturbations_.draw(rng));
+      const int64_t change = perturb(draw(rng));
       effort.spent(change, work());
       total += change;
     }
@@ -124,8 +123,8 @@ template <class W, class D> class SwapSearch {
 
   // The parts of iterated local search, for several threads (swap_refine.hpp).
   void draw(Rng& rng, Trial& trial) {
-    notes_.start();
-    trial.exchanges = perturbations_.draw(rng, &notes_);
+    const auto exchanges = draw(rng);
+    trial.exchanges.assign(exchanges.begin(), exchanges.end());
     trial.cells_of_draw.assign(notes_.cells().begin(), notes_.cells().end());
   }
   // Makes the exchanges of a trial and descends. Undoes everything if the cost rises.
@@ -143,7 +142,7 @@ template <class W, class D> class SwapSearch {
     notes_.start();
     partners_.note_cells(&notes_);
     for (const auto& [u, v] : trial.exchanges)
-      for (const int32_t task : {u, v}) notes_.add(state_.cells().cell_of(costs_.pe(task)));
+      for (const int32_t task : {u, v}) note(task);
     perturb(trial);
     partners_.note_cells(nullptr);
     trial.cells_of_trial.assign(notes_.cells().begin(), notes_.cells().end());
@@ -177,12 +176,42 @@ template <class W, class D> class SwapSearch {
         all_pairs_up_to_(all_pairs_up_to),
         control_(control),
         partners_(state_),
-        perturbations_(state_),
         notes_(state_.cells().count()),
         queued_(g_.n, 0) {}
 
+  void note(int32_t task) { notes_.add(state_.cells().cell_of(costs_.pe(task))); }
+  int32_t any_task(Rng& rng) {
+    const auto u = static_cast<int32_t>(rng.below(g_.n));
+    note(u);
+    return u;
+  }
+
+  // Draws exchanges of two to four tasks with tasks next to one of their neighbours, each exchange near the
+  // previous one. They have to be made in turn: each is made before the next one is drawn, and all are undone
+  // at the end. Notes the cells on which they depend.
+  In<std::pair<int32_t, int32_t>> draw(Rng& rng) {
+    const SearchCounts counts = state_.counts();
+    notes_.start();
+    state_.start_log();
+    int32_t u = any_task(rng);
+    for (int draws = 0; draws < 8 && state_.largest_gain(u) <= 0; ++draws) u = any_task(rng);
+    const int64_t length = 2 + static_cast<int64_t>(rng.below(3));
+    for (int64_t i = 0; i < length && g_.degree(u) > 0 && !state_.hub(u); ++i) {
+      const int32_t w = g_.adj[g_.start[u] + static_cast<int64_t>(rng.below(g_.degree(u)))];
+      note(w);
+      const In<int32_t> near = state_.slots().tasks(state_.cells().cell_range(costs_.pe(w)));
+      const int32_t v = near[rng.below(near.size())];
+      if (v != u && !state_.hub(v) && costs_.allowed(u, v)) state_.exchange(u, v);
+      u = rng.below(2) ? w : v;
+    }
+    drawn_.assign(state_.log().begin(), state_.log().end());
+    state_.undo();
+    state_.set_counts(counts);
+    return drawn_;
+  }
+
   // Makes exchanges in turn and descends. Undoes everything if the cost rises. Returns the change.
-  int64_t perturb(const TaskPairs& exchanges) {
+  int64_t perturb(In<std::pair<int32_t, int32_t>> exchanges) {
     state_.keep_unit_weights();
     state_.start_log();
     state_.count_work(1, 1);
@@ -234,8 +263,8 @@ template <class W, class D> class SwapSearch {
   const int64_t all_pairs_up_to_;
   const Control& control_;
   PartnerSearch<W, D> partners_;
-  PerturbationDraw<W, D> perturbations_;
   CellNotes notes_;
+  std::vector<std::pair<int32_t, int32_t>> drawn_;
   std::deque<int32_t> queue_;
   std::vector<uint8_t> queued_;
 };

@@ -113,8 +113,7 @@ template <class W, class D> class ConcurrentPerturbations {
   int64_t round_ = 0;  // batches carried out
 };
 
-struct SwapCounts {
-  int64_t evaluations = 0, swaps = 0;
+struct SwapCounts : SearchCounts {
   bool settled = false;  // Nothing but descents was done, and the last one ended by itself.
 };
 
@@ -129,8 +128,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, In<int64_t> capacity, 
                     SwapCounts& counts) {
   if (g.n < 2) return 0;
   auto record = [&](const SwapSearch<W, D>& search) {
-    counts.evaluations += search.state().counts().evaluations;
-    counts.swaps += search.state().counts().swaps;
+    counts.add(search.state().counts());
     control.record_work(search.state().counts().scanned);
   };
   const auto perturb = [&](SwapSearch<W, D>& search, Rng& rng) {
@@ -176,8 +174,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, In<int64_t> capacity, 
   });
   const Chain* best = nullptr;
   for (const Chain& chain : chains) {
-    counts.evaluations += chain.counts.evaluations;
-    counts.swaps += chain.counts.swaps;
+    counts.add(chain.counts);
     if (chain.change < (best ? best->change : 0)) best = &chain;
   }
   if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;

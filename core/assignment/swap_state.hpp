@@ -7,7 +7,6 @@ namespace hopbytes {
 
 struct SwapOptions {
   int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate of the descent
-  int64_t hub_degree = 512;  // tasks with more neighbours are partners only of each other
   // otherwise the candidates are the tasks in units of at most so many PEs around a neighbour
   int64_t reach = 64;
   int64_t chains = 0;  // independent annealing chains, of which the cheapest result is kept
@@ -16,19 +15,6 @@ struct SwapOptions {
   int64_t perturbation_work = 0;  // edges scanned by iterated local search, per arc and task of the graph
   int64_t least_work = int64_t{1} << 32;  // edges of evaluated tasks before giving up, at least,
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
-};
-
-struct SearchCounts {
-  // `work` counts all edges of evaluated tasks, scanned or not: efforts are limited by it.
-  int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
-  // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
-  // communicate in different amounts, which offers small gains for many minutes.
-  int64_t work_left = 0;
-
-  void add(const SearchCounts& more) {
-    evaluations += more.evaluations, swaps += more.swaps;
-    work += more.work, scanned += more.scanned, work_left -= more.work;
-  }
 };
 
 // What searches share that start from mappings with the same number of tasks on every PE.
@@ -45,7 +31,6 @@ template <class W, class D> class SwapState {
   SwapState(const Graph<W>& graph, const D& distance, In<int64_t> capacity, Out<int32_t> pe,
             const SwapOptions& options, const Control& control, std::shared_ptr<const SwapBasis<D>> basis)
       : g_(graph),
-        hub_degree_(options.hub_degree),
         exchange_(graph, distance, capacity, pe),
         slots_(pe, static_cast<int64_t>(capacity.size())),
         basis_(basis ? std::move(basis)
@@ -63,7 +48,8 @@ template <class W, class D> class SwapState {
   const Slots& slots() const { return slots_; }
   const Cells& cells() const { return basis_->cells; }
   const UnitWeights<W>& unit_weights() const { return unit_weights_; }
-  bool hub(int32_t v) const { return g_.degree(v) > hub_degree_; }
+  // Hubs are partners only of each other.
+  bool hub(int32_t v) const { return g_.degree(v) > kMostNeighbours; }
   // The smallest distance that the cost of a task counts for a neighbour.
   int64_t least_distance() const { return std::max<int64_t>(0, exchange_.farthest_alike()); }
 
@@ -131,13 +117,15 @@ template <class W, class D> class SwapState {
   }
 
  private:
+  static constexpr int64_t kMostNeighbours = 512;  // of a task that is no hub
+
   SwapState(const SwapState&) = default;
 
   // The cost of every task with its heaviest neighbours at the nearest PEs; lower if the control stops it.
   std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
                                                 const Control& control) const {
     auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
-        cells_of(distance, k, exchange_.farthest_alike(), reach, control), std::vector<int64_t>(g_.n, 0)});
+        Cells(distance, k, exchange_.farthest_alike(), reach, control), std::vector<int64_t>(g_.n, 0)});
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
     const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control);
@@ -153,7 +141,6 @@ template <class W, class D> class SwapState {
   }
 
   const Graph<W>& g_;
-  const int64_t hub_degree_;
   Exchange<W, D> exchange_;
   Slots slots_;
   const std::shared_ptr<const SwapBasis<D>> basis_;

@@ -111,14 +111,17 @@ template <class W> class UnitWeights {
     return (static_cast<uint32_t>(unit) * 0x9e3779b1u >> 9) & mask;
   }
 
+  // Where a hash table has the entry of a unit, or the free one where it belongs.
+  static size_t place(const Entry* row, int32_t unit, size_t mask) {
+    size_t at = home(unit, mask);
+    while (row[at].unit != unit && row[at].unit >= 0) at = (at + 1) & mask;
+    return at;
+  }
+
   int64_t find(int32_t v, int32_t unit) const {
     const Entry* row = entry_.data() + start_[v];
     const int64_t capacity = start_[v + 1] - start_[v];
-    if (capacity == units_) return row[unit].weight;
-    const size_t mask = static_cast<size_t>(capacity) - 1;
-    size_t at = home(unit, mask);
-    while (row[at].unit != unit && row[at].unit >= 0) at = (at + 1) & mask;
-    return row[at].weight;
+    return row[capacity == units_ ? unit : place(row, unit, capacity - 1)].weight;
   }
 
   void shift(int32_t v, int32_t unit, int64_t by) {
@@ -128,11 +131,9 @@ template <class W> class UnitWeights {
       row[unit].weight += by;
       return;
     }
-    const size_t mask = static_cast<size_t>(capacity) - 1;
-    size_t at = home(unit, mask);
-    while (row[at].unit != unit && row[at].unit >= 0) at = (at + 1) & mask;
+    const size_t at = place(row, unit, capacity - 1);
     row[at] = {unit, row[at].weight + by};
-    if (row[at].weight == 0) erase(row, at, mask);
+    if (row[at].weight == 0) erase(row, at, capacity - 1);
   }
 
   // Closes the gap, so that a search for an entry never has to pass one that was erased.

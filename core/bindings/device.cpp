@@ -1,7 +1,6 @@
 // Binds the kernels of mappings on a graphics processor, as loops on the CPU and as the text for a GPU.
 #include "device/kernels.hpp"
 
-#include <functional>
 #include <string_view>
 
 #include "arrays.hpp"
@@ -30,16 +29,12 @@ template <class A> A argument(nb::handle given) {
   }
 }
 
-template <class... A, size_t... at>
-Loop bound(void (*kernel)(Items, A...), const nb::tuple& given, std::index_sequence<at...>) {
+template <class... A> Loop bound(void (*kernel)(Items, A...), const nb::tuple& given) {
   expect(given.size() == sizeof...(A), "a kernel and its arguments");
-  return [kernel, values = std::tuple<A...>(argument<A>(given[at])...)](const Items& items) {
+  size_t next = 0;
+  return [kernel, values = std::tuple<A...>{argument<A>(given[next++])...}](const Items& items) {
     std::apply([&](const A&... value) { kernel(items, value...); }, values);
   };
-}
-
-template <class... A> Loop bound(void (*kernel)(Items, A...), const nb::tuple& given) {
-  return bound(kernel, given, std::index_sequence_for<A...>());
 }
 
 Loop kernel_of(std::string_view name, const nb::tuple& given) {

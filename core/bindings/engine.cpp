@@ -18,11 +18,10 @@ void read_refinement(NamedSettings& settings, RefinementContext& context) {
   settings.read("overload_percent", context.overload_percent);
 }
 
-GroupSettings group_settings(NamedSettings& named, int32_t& threads) {
+GroupSettings group_settings(NamedSettings& named) {
   GroupSettings settings;
   named.read("repetitions", settings.repetitions);
   named.read("recombinations", settings.recombinations);
-  named.read("threads", threads);
   named.read("bisection_repetitions", settings.bisection_repetitions);
   named.read("shared_hierarchies", settings.context.hierarchies);
   named.read("relaxation_rounds", settings.context.relaxation.rounds);
@@ -38,12 +37,11 @@ GroupSettings group_settings(NamedSettings& named, int32_t& threads) {
   return settings;
 }
 
-VCycleSettings vcycle_settings(NamedSettings& named, int32_t& threads) {
+VCycleSettings vcycle_settings(NamedSettings& named) {
   VCycleSettings settings;
   named.read("cycles", settings.cycles);
   named.read("coarsest", settings.coarsest);
   named.read("chains", settings.chains);
-  named.read("threads", threads);
   named.read("annealing_sweeps", settings.annealing.sweeps);
   int64_t hot_percent = 0;
   named.read("annealing_hot_percent", hot_percent);
@@ -54,9 +52,8 @@ VCycleSettings vcycle_settings(NamedSettings& named, int32_t& threads) {
   return settings;
 }
 
-DeepContext deep_settings(NamedSettings& named, int32_t& threads, Machine& machine) {
+DeepContext deep_settings(NamedSettings& named, Machine& machine) {
   DeepContext context;
-  named.read("threads", threads);
   named.read("heaviest", machine.heaviest);
   named.read("most_children", machine.most_children);
   named.read("per_child", context.per_child);
@@ -93,9 +90,8 @@ void bind_engine(nb::module_& m) {
          [](const GraphArrays& arrays, const LinearCostArrays& costs, const ControlArrays& flags,
             In<int32_t> group, In<int64_t> block_start, In<int64_t> max_block_weight, In<uint64_t> seed,
             In<int32_t> candidates, NamedSettings named, Out<int32_t> child, Out<int64_t> cut) {
-           int32_t threads = 1;
-           GroupSettings settings = group_settings(named, threads);
-           const TeamOfCall team(threads);
+           const TeamOfCall team(named.threads());
+           GroupSettings settings = group_settings(named);
            settings.finished = flags.flag.data() + 1;
            expect_groups(arrays, costs, group, block_start, max_block_weight.size(), candidates, team);
            expect(child.size() == group.size() && block_start.size() == seed.size() + 1 &&
@@ -111,9 +107,8 @@ void bind_engine(nb::module_& m) {
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control control, In<int64_t> max_block_weight, uint64_t seed, NamedSettings named,
             In<int32_t> others, Out<int32_t> pe) {
-           int32_t threads = 1;
-           VCycleSettings settings = vcycle_settings(named, threads);
-           const TeamOfCall team(threads);
+           const TeamOfCall team(named.threads());
+           VCycleSettings settings = vcycle_settings(named);
            settings.others = others;
            const int64_t n = arrays.n(), k = std::ssize(max_block_weight);
            expect_placement(pe, n, k, team);
@@ -131,7 +126,7 @@ void bind_engine(nb::module_& m) {
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control control, In<int64_t> size, uint64_t seed, int32_t sweeps, int64_t hot_percent,
             Out<int32_t> pe) {
-           expect_placement_of(arrays, pe, size.size());
+           expect_placement(pe, arrays.n(), std::ssize(size));
            expect_below(costs.block, std::ssize(size), "PEs");
            AnnealingContext annealing;
            annealing.sweeps = sweeps;
@@ -145,12 +140,11 @@ void bind_engine(nb::module_& m) {
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control control, In<int32_t> groups, In<int64_t> capacity, In<int64_t> max_load, uint64_t seed,
             NamedSettings named, Out<int32_t> pe) {
-           int32_t threads = 1;
+           const TeamOfCall team(named.threads());
            const int64_t k = std::ssize(max_load);
            const AnyDistance distance = any_distance(distances, max_load.size());
            Machine machine{groups, capacity, max_load, 1, 8, distance};
-           const DeepContext context = deep_settings(named, threads, machine);
-           const TeamOfCall team(threads);
+           const DeepContext context = deep_settings(named, machine);
            expect(std::ssize(capacity) == k && k > 0 && !groups.empty() && std::ssize(groups) % k == 0 &&
                       machine.most_children > 1 && std::ssize(pe) == arrays.n(),
                   "levels of a machine");

@@ -23,6 +23,7 @@ class NamedSettings {
   }
 
   template <class T> void read(const char* name, T& setting) { setting = static_cast<T>(take(name)); }
+  int32_t threads() { return static_cast<int32_t>(take("threads")); }
 
   // To be called when everything was read: a name that nothing reads is a mistake of the caller.
   void expect_all_read() const {

@@ -143,8 +143,9 @@ int64_t low(__int128 value) { return static_cast<int64_t>(value & 0xffffffff); }
 
 // used, most, hottest, at_most, sum as (high, low), squares as (high, middle, low), lower words of 32 bits.
 auto as_tuple(const LoadSummary& s) {
-  return std::make_tuple(s.used, s.most, s.hottest, s.at_most, high(s.sum), low(s.sum), high(s.squares >> 32),
-                         low(s.squares >> 32), low(s.squares));
+  const Wide sum = s.sums.sum, squares = s.sums.squares;
+  return std::make_tuple(s.sums.used, s.most, s.hottest, s.at_most, high(sum), low(sum), high(squares >> 32),
+                         low(squares >> 32), low(squares));
 }
 
 void check(const WaitingArrays& a, const WaitingTimes& times) {

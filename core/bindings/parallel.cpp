@@ -51,10 +51,9 @@ template <class Work> auto on_level(const LevelArrays& a, Team& team, Work work)
 void bind_parallel(nb::module_& m) {
   define(m, "cluster_synchronously",
          [](const LevelArrays& arrays, Control control, int64_t max_cluster, int64_t fewest,
-            int64_t local_range, uint64_t seed, int32_t threads, In<int32_t> community, Out<int32_t> map) {
+            int64_t local_range, uint64_t seed, Team& team, In<int32_t> community, Out<int32_t> map) {
            const SynchronousContext context{max_cluster, fewest, local_range, seed,
                                             community.empty() ? nullptr : community.data()};
-           const TeamOfCall team(threads);
            expect(local_range > 0 && (community.empty() || community.size() == map.size()), "communities");
            expect(std::ssize(map) == arrays.n(), "clusters");
            return on_level(arrays, team, [&](const auto& graph) {
@@ -64,10 +63,9 @@ void bind_parallel(nb::module_& m) {
            });
          });
   define(m, "contract_in_parallel",
-         [](const LevelArrays& arrays, Control control, In<int32_t> map, int64_t count, int32_t threads,
+         [](const LevelArrays& arrays, Control control, In<int32_t> map, int64_t count, Team& team,
             Out<int64_t> indptr, Out<int32_t> targets, Out<int32_t> narrow, Out<int64_t> wide,
             Out<int64_t> loads) {
-           const TeamOfCall team(threads);
            expect(std::ssize(map) == arrays.n() && std::ssize(indptr) == count + 1 &&
                       std::ssize(loads) == count && targets.size() >= arrays.target.size() &&
                       (narrow.empty() ? wide.size() : narrow.size()) >= arrays.target.size(),
@@ -85,15 +83,15 @@ void bind_parallel(nb::module_& m) {
          });
   define(m, "move_synchronously",
          [](const LevelArrays& arrays, const DistanceArrays& distances, Control control,
-            In<int64_t> max_block_weight, int32_t rounds, int32_t threads, Out<uint8_t> near_boundary,
+            In<int64_t> max_block_weight, int32_t rounds, Team& team, Out<uint8_t> near_boundary,
             Out<int32_t> pe) {
-           const TeamOfCall team(threads);
            expect_placement(pe, arrays.n(), std::ssize(max_block_weight), team);
            expect(near_boundary.size() == pe.size(), "marks of vertices");
            const AnyDistance distance = any_distance(distances, max_block_weight.size());
            return on_level(arrays, team, [&](const auto& graph) {
-             return SynchronousMoves(graph, distance, max_block_weight, pe, near_boundary, team)
-                 .refine(rounds, control);
+             return move_synchronously(graph, distance, max_block_weight, rounds, control.with_team(team),
+                                       near_boundary, pe)
+                 .count;
            });
          });
   define(m, "cluster_tree_parts",

@@ -12,7 +12,7 @@ void bind_repair(nb::module_& m) {
          [](const GraphArrays& given, Out<int32_t> pe, In<int64_t> capacity, bool fill,
             const DistanceArrays& distances, Control control, const LinearCostArrays& costs) {
            expect_graph(given);
-           expect_placement_of(given, pe, capacity.size());
+           expect_placement(pe, given.n(), std::ssize(capacity));
            expect_below(costs.block, std::ssize(capacity), "PEs");
            const AnyDistance distance = any_distance(distances, capacity.size());
            const auto linear_cost = linear_cost_of(costs, given.n());

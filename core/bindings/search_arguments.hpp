@@ -77,11 +77,6 @@ inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& 
   return linear_cost;
 }
 
-// Throws unless `pe` has a PE below k of every vertex of a graph.
-inline void expect_placement_of(const GraphArrays& graph, In<int32_t> pe, size_t k) {
-  expect_placement(pe, graph.n(), static_cast<int64_t>(k));
-}
-
 inline void expect_graph(const GraphArrays& given, Team& team = Team::alone()) {
   expect_graph(given.csr, team);
   expect(given.load.empty() || std::ssize(given.load) == given.n(), "arrays of a graph");

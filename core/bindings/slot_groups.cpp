@@ -7,7 +7,7 @@ using namespace hopbytes;
 
 namespace {
 
-SwapOptions swap_options(NamedSettings& settings, int32_t& threads) {
+SwapOptions swap_options(NamedSettings& settings) {
   SwapOptions options;
   settings.read("all_pairs_up_to", options.all_pairs_up_to);
   settings.read("reach", options.reach);
@@ -15,19 +15,17 @@ SwapOptions swap_options(NamedSettings& settings, int32_t& threads) {
   settings.read("steps", options.steps);
   settings.read("hot_percent", options.hot_percent);
   settings.read("perturbation_work", options.perturbation_work);
-  settings.read("threads", threads);
   if (const int64_t most = settings.take("most_work_per_arc"); most > 0)
     options.work_per_arc = most, options.least_work = int64_t{1} << 26;
   settings.expect_all_read();
   return options;
 }
 
-RepartitionOptions repartition_options(NamedSettings& settings, int32_t& threads) {
+RepartitionOptions repartition_options(NamedSettings& settings) {
   RepartitionOptions options;
   settings.read("new_bisections", options.new_bisections);
   settings.read("rounds", options.rounds);
   settings.read("budget", options.budget);
-  settings.read("threads", threads);
   settings.expect_all_read();
   return options;
 }
@@ -39,13 +37,12 @@ void bind_slot_groups(nb::module_& m) {
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control control, In<int64_t> capacity, uint64_t seed, NamedSettings given, In<int32_t> settled,
             Out<int32_t> pe, Out<int64_t> counted) {
-           int32_t threads = 1;
-           const SwapOptions options = swap_options(given, threads);
-           expect_placement_of(arrays, pe, capacity.size());
+           const TeamOfCall team(given.threads());
+           const SwapOptions options = swap_options(given);
+           expect_placement(pe, arrays.n(), std::ssize(capacity));
            expect(settled.empty() || settled.size() == pe.size(), "mappings");
            expect_below(settled, std::ssize(capacity), "PEs");
            expect(counted.size() >= 3, "counters");
-           const TeamOfCall team(threads);
            SwapCounts counts;
            const auto refine = [&](const auto& graph, const auto& distance) {
              return swap_refine(graph, distance, capacity, seed, options, control.with_team(team), settled,
@@ -59,14 +56,13 @@ void bind_slot_groups(nb::module_& m) {
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control given_control, In<int32_t> pairs, In<int64_t> unit_start, NamedSettings given,
             uint64_t seed, In<int64_t> capacity, Out<int32_t> pe, Out<int64_t> counted) {
-           int32_t threads = 1;
-           const RepartitionOptions options = repartition_options(given, threads);
-           expect_placement_of(arrays, pe, capacity.size());
+           const TeamOfCall team(given.threads());
+           const Control control = given_control.with_team(team);
+           const RepartitionOptions options = repartition_options(given);
+           expect_placement(pe, arrays.n(), std::ssize(capacity));
            expect_offsets(unit_start, capacity.size(), "units");
            expect_below(pairs, std::ssize(unit_start) - 1, "units");
            expect(counted.size() >= 4, "counters");
-           const TeamOfCall team(threads);
-           const Control control = given_control.with_team(team);
            on_both(arrays, costs, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
              SwapSearch search(graph, distance, capacity, pe, SwapOptions{}, control);
              PairwiseRepartition repartition(graph, search, unit_start, options, control);

@@ -15,15 +15,15 @@ template <class Search>
 void exchange_tasks(const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
                     const Control& control, In<int32_t> order, In<int64_t> capacity, Out<int32_t> pe,
                     Out<int64_t> counted, Search search) {
-  expect_placement_of(arrays, pe, capacity.size());
+  expect_placement(pe, arrays.n(), std::ssize(capacity));
   expect_below(order, arrays.n(), "tasks");
   expect(counted.size() >= 2, "counters");
-  PairCounts counts;
+  SearchCounts counts;
   on_both(arrays, costs, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
     Exchange exchange(graph, distance, capacity, pe);
     search(exchange, counts);
   });
-  control.record_work(counts.scanned_edges);
+  control.record_work(counts.scanned);
   counted[0] = counts.evaluations, counted[1] = counts.swaps;
 }
 
@@ -35,7 +35,7 @@ void bind_slots(nb::module_& m) {
             Control control, int kind, int64_t reach, In<int32_t> order, In<int64_t> capacity,
             Out<int32_t> pe, Out<int64_t> counted) {
            expect(kind != listed_pairs || order.size() % 2 == 0, "pairs");
-           const auto search = [&](auto& exchange, PairCounts& counts) {
+           const auto search = [&](auto& exchange, SearchCounts& counts) {
              if (kind == all_pairs) search_cyclic(exchange, 0, arrays.n(), control, counts);
              if (kind == blocks) search_blocks(exchange, reach, control, counts);
              if (kind == near_pairs) search_near_pairs(exchange, reach, order, control, counts);
@@ -47,7 +47,7 @@ void bind_slots(nb::module_& m) {
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control control, int64_t fruitless_exchanges, int64_t budget, In<int32_t> order,
             In<int64_t> capacity, Out<int32_t> pe, Out<int64_t> counted) {
-           const auto search = [&](auto& exchange, PairCounts& counts) {
+           const auto search = [&](auto& exchange, SearchCounts& counts) {
              ChainSearch(exchange, pe, std::ssize(capacity), fruitless_exchanges, budget, control, counts)
                  .run(order);
            };

@@ -21,7 +21,7 @@ TabuOptions tabu_options(NamedSettings& settings) {
 void bind_tabu(nb::module_& m) {
   define(m, "tabu_many",
          [](In<int64_t> flow, In<int64_t> distance, In<int64_t> linear_cost, bool symmetric,
-            In<uint64_t> seed, NamedSettings settings, int32_t threads, Control control, Out<int32_t> place,
+            In<uint64_t> seed, NamedSettings settings, Team& team, Control control, Out<int32_t> place,
             Out<int64_t> change, Out<int64_t> done) {
            const TabuOptions options = tabu_options(settings);
            DenseProblem problem;
@@ -35,7 +35,6 @@ void bind_tabu(nb::module_& m) {
                       done.size() == seed.size(),
                   "matrices and permutations");
            expect_below(place, problem.n, "places");
-           const TeamOfCall team(threads);
            tabu_many(problem, place, seed, options, control.with_team(team), change, done);
          });
 }

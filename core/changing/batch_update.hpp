@@ -149,8 +149,7 @@ class BatchUpdate {
     forced = state_.counter[kDisplaced];
     touched.insert(touched.end(), state_.moved.begin(), state_.moved.end());
     LocalSearch(state_, settings_).improve(std::move(touched));
-    std::sort(state_.moved.begin(), state_.moved.end());
-    state_.moved.erase(std::unique(state_.moved.begin(), state_.moved.end()), state_.moved.end());
+    sort_and_deduplicate(state_.moved);
     return !state_.any_overloaded();
   }
 
@@ -244,17 +243,14 @@ class BatchUpdate {
       queue.push({weight, -u});
     };
     for (const int32_t u : waiting_) offer(u);
-    std::vector<int32_t> beside;
     while (!queue.empty()) {
       const int32_t u = -queue.top().second;
       queue.pop();
       if (state_.pe[u] >= 0) continue;
       state_.put(u, chosen_pe(u));
-      beside.clear();
       state_.neighbours(u, [&](int32_t v, int64_t) {
-        if (state_.pe[v] < 0) beside.push_back(v);
+        if (state_.pe[v] < 0) offer(v);
       });
-      for (const int32_t v : beside) offer(v);
     }
   }
 

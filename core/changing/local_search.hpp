@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "changing/placement.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -25,8 +26,7 @@ class LocalSearch {
   void improve(std::vector<int32_t> tasks) {
     const int64_t until = state_.counter[kWork] + settings_.work;
     for (int64_t round = 0; round < settings_.rounds && !tasks.empty(); ++round) {
-      std::sort(tasks.begin(), tasks.end());
-      tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+      sort_and_deduplicate(tasks);
       std::vector<int32_t> again;
       for (size_t i = 0; i < tasks.size() && state_.counter[kWork] < until;) {
         std::vector<int32_t> seeds;
@@ -47,7 +47,7 @@ class LocalSearch {
       return std::tie(change, task, target) > std::tie(other.change, other.task, other.target);
     }
   };
-  static constexpr int64_t kTargetsTried = 8, kPartnersTried = 8;
+  static constexpr int64_t kTargetsTried = 8, kPartnersTried = 8, kNeighboursTried = 64;
   static constexpr int32_t kBeside = 3;
 
   bool may_leave(int32_t u, int32_t q) const {
@@ -97,8 +97,7 @@ class LocalSearch {
     for (size_t i = 0; i < given; ++i)
       for (int32_t q = candidates_[i] - kBeside; q <= candidates_[i] + kBeside; ++q)
         if (q >= 0 && q < state_.k() && q != candidates_[i]) candidates_.push_back(q);
-    std::sort(candidates_.begin(), candidates_.end());
-    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+    sort_and_deduplicate(candidates_);
   }
 
   bool locked(int32_t u) const { return state_.mark[u] == stamp_; }
@@ -140,12 +139,10 @@ class LocalSearch {
   }
 
   void offer_neighbours(int32_t u) {
-    std::vector<int32_t> beside;
+    int64_t left = kNeighboursTried;
     state_.neighbours(u, [&](int32_t v, int64_t) {
-      if (state_.pe[v] >= 0 && !locked(v)) beside.push_back(v);
+      if (left > 0 && state_.pe[v] >= 0 && !locked(v)) push(v, true), --left;
     });
-    if (beside.size() > 64) beside.resize(64);
-    for (const int32_t v : beside) push(v, true);
   }
   void push(int32_t u, bool full) {
     Offer best;

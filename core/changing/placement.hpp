@@ -39,7 +39,6 @@ class Placement : public PlacementArrays {
 
   int64_t k() const { return static_cast<int64_t>(held.size()); }
   int64_t room(int64_t p) const { return most[leaves_ + p] + counter[kShift]; }
-  int64_t most_room() const { return most[1] + counter[kShift]; }
   bool any_overloaded() const { return least[1] + counter[kShift] < 0; }
   bool overloaded(int64_t p) const { return least[leaves_ + p] + counter[kShift] < 0; }
   void count_work(int64_t arcs) const { counter[kWork] += arcs; }

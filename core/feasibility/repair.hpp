@@ -1,8 +1,11 @@
 // Makes a mapping respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
 // to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
-#include "util/control.hpp"
+#include <queue>
+
 #include "feasibility/pes.hpp"
+#include "util/control.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -152,19 +155,17 @@ class Repair {
   // Moves the task with the least loss first. The losses of its neighbours decrease, so they are evaluated
   // again; a move that has become worse is detected when it comes to the top.
   void move_out(int64_t p) {
-    std::vector<Offer> heap;
+    std::priority_queue<Offer> heap;
     const auto evaluate = [&](int64_t u) {
       Offer fresh;
       if (!offer(u, p, fresh)) return;
       evaluated_at_[u] = fresh.as_of;
-      heap.push_back(fresh);
-      std::push_heap(heap.begin(), heap.end());
+      heap.push(fresh);
     };
     for (int64_t u = tasks_.first(p); u >= 0 && !cancelled(); u = tasks_.next(u)) evaluate(u);
     while (room_[p] < 0 && !heap.empty() && !cancelled()) {
-      std::pop_heap(heap.begin(), heap.end());
-      const Offer best = heap.back();
-      heap.pop_back();
+      const Offer best = heap.top();
+      heap.pop();
       // the task is gone or was evaluated again since
       if (pe_[best.task] != p || evaluated_at_[best.task] != best.as_of) continue;
       if (best.as_of != result_.moves) {  // PEs may have been filled since
@@ -188,8 +189,7 @@ class Repair {
 
   // Returns the PEs with the most room, in falling order.
   std::vector<int64_t> roomiest() const {
-    std::vector<int64_t> pes(k_);
-    for (int64_t p = 0; p < k_; ++p) pes[p] = p;
+    auto pes = numbers_below<int64_t>(k_);
     const int64_t kept = std::min(k_, kPartnersTried);
     std::partial_sort(pes.begin(), pes.begin() + kept, pes.end(), [&](int64_t a, int64_t b) {
       return room_[a] != room_[b] ? room_[a] > room_[b] : a < b;

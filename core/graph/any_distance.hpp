@@ -19,13 +19,6 @@ class AnyDistance {
     return std::visit(std::forward<Work>(work), form_);
   }
 
-  // The same for distances that are not flat, for which no code is compiled here.
-  template <class Work> decltype(auto) in_form_between_pes(Work&& work) const {
-    if (const auto* tree = std::get_if<TreeDistance>(&form_)) return work(*tree);
-    if (const auto* table = std::get_if<TableDistance>(&form_)) return work(*table);
-    return work(std::get<NetworkDistance>(form_));
-  }
-
   int64_t operator()(int32_t a, int32_t b) const {
     return in_form([a, b](const auto& distance) { return static_cast<int64_t>(distance(a, b)); });
   }

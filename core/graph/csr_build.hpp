@@ -6,6 +6,7 @@
 #include "graph/graph.hpp"
 #include "graph/row_ranges.hpp"
 #include "util/bucket_order.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -136,7 +137,7 @@ class Symmetrization {
     }
   }
 
-  bool weighted() const { return weight_.size() > 0; }
+  bool weighted() const { return !weight_.empty(); }
   int64_t back_weight(int64_t place) const { return weighted() ? weight_[place] : 1; }
 
   // Writes some rows from indptr[begin] on, and their ends, which may be known.
@@ -181,8 +182,8 @@ class Symmetrization {
   Team& team_;
   // Of the transposed rows; without weights each is 1.
   std::vector<int64_t> start_;
-  Buffer<int32_t> source_;
-  Buffer<int64_t> weight_;
+  UnsetVector<int32_t> source_;
+  UnsetVector<int64_t> weight_;
 };
 
 // How many weights a thread converts at once.
@@ -210,7 +211,7 @@ template <class W> Graph<W> graph_view(const Csr& csr, In<int64_t> load, Team& t
   if constexpr (std::is_same_v<W, int64_t>) {
     if (!csr.weight.empty()) graph.weight = Weights(csr.weight.data());
   } else if (!csr.weight.empty()) {
-    graph.own_weight = Buffer<W>(csr.m());
+    graph.own_weight = UnsetVector<W>(csr.m());
     parallel_ranges(csr.m(), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t e = begin; e < end; ++e) graph.own_weight[e] = static_cast<W>(csr.weight[e]);
     });
@@ -234,8 +235,7 @@ inline void reverse_cuthill_mckee(const Csr& g, Out<int32_t> order) {
   const auto before = [&](int32_t x, int32_t y) {
     return degree(x) != degree(y) ? degree(x) < degree(y) : x < y;
   };
-  std::vector<int32_t> starts(n);
-  for (int64_t v = 0; v < n; ++v) starts[v] = static_cast<int32_t>(v);
+  std::vector<int32_t> starts = numbers_below<int32_t>(n);
   std::sort(starts.begin(), starts.end(), before);
   std::vector<uint8_t> numbered(n, 0);
   int64_t filled = 0, next = 0;

@@ -7,25 +7,9 @@
 #include "graph/linear_cost.hpp"
 #include "graph/weights.hpp"
 #include "util/parallel.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
-
-// An uninitialised array. Pages that are never written never become resident, so buffers may be allocated at
-// their upper bound.
-template <class T> class Buffer {
- public:
-  Buffer() = default;
-  explicit Buffer(int64_t size) : data_(new T[size]), size_(size) {}
-  T& operator[](int64_t i) { return data_[i]; }
-  const T& operator[](int64_t i) const { return data_[i]; }
-  int64_t size() const { return size_; }
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
-
- private:
-  std::unique_ptr<T[]> data_;
-  int64_t size_ = 0;
-};
 
 // How many vertices a thread takes at once where threads share the vertices of a graph.
 constexpr int64_t kVerticesPerRange = 1 << 13;
@@ -91,21 +75,25 @@ inline bool is_lattice_like(const GraphShape& g) {
 }
 
 template <class W> struct Graph : GraphShape {
+  Graph() = default;
+  Graph(Graph&&) = default;  // and no copies, which would refer to the arrays of the original
+  Graph& operator=(Graph&&) = default;
+
   Weights<W> weight;  // of the arcs
 
   // Storage of graphs that own their arrays; empty for views.
-  Buffer<int64_t> own_start;
-  Buffer<int32_t> own_adj;
-  Buffer<W> own_weight;
-  Buffer<int64_t> own_load;
+  UnsetVector<int64_t> own_start;
+  UnsetVector<int32_t> own_adj;
+  UnsetVector<W> own_weight;
+  UnsetVector<int64_t> own_load;
 
   // With `unit_weights` and `unit_loads` the arcs and the vertices weigh 1 each, without arrays.
   void allocate(int64_t vertices, int64_t arc_bound, bool unit_weights = false, bool unit_loads = false) {
     n = vertices;
-    own_start = Buffer<int64_t>(vertices + 1);
-    own_adj = Buffer<int32_t>(arc_bound);
-    if (!unit_weights) own_weight = Buffer<W>(arc_bound);
-    if (!unit_loads) own_load = Buffer<int64_t>(vertices);
+    own_start = UnsetVector<int64_t>(vertices + 1);
+    own_adj = UnsetVector<int32_t>(arc_bound);
+    if (!unit_weights) own_weight = UnsetVector<W>(arc_bound);
+    if (!unit_loads) own_load = UnsetVector<int64_t>(vertices);
     start = own_start.data();
     adj = own_adj.data();
     weight = unit_weights ? Weights<W>() : Weights<W>(own_weight.data());

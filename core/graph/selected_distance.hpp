@@ -1,12 +1,7 @@
 // The distances between some of the PEs, numbered anew.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <type_traits>
-#include <vector>
-
 #include "graph/any_distance.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -47,8 +42,7 @@ class SelectedDistance {
 
   // Whether all pairs are equally far apart: those of neighbours in the order of the labels are, then.
   bool all_equal(const TreeDistance& tree) const {
-    std::vector<int32_t> order(label_.size());
-    std::iota(order.begin(), order.end(), 0);
+    auto order = numbers_below<int32_t>(std::ssize(label_));
     std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return label_[a] < label_[b]; });
     for (size_t i = 2; i < order.size(); ++i)
       if (tree(order[i - 1], order[i]) != tree(order[0], order[1])) return false;

@@ -20,27 +20,19 @@ class GrownGroups {
         degree_(g_.n(), 0),
         link_(g_.n(), 0),
         taken_(g_.n()),
-        by_degree_(g_.n()) {
+        by_degree_(numbers_below<int64_t>(g_.n())) {
     for (int64_t v = 0; v < g_.n(); ++v)
       for (int64_t e = g_.indptr[v]; e < g_.indptr[v + 1]; ++e) degree_[v] += static_cast<uint64_t>(g_.w(e));
-    std::iota(by_degree_.begin(), by_degree_.end(), 0);
     std::stable_sort(by_degree_.begin(), by_degree_.end(),
                      [&](int64_t a, int64_t b) { return degree_[a] < degree_[b]; });
   }
 
   void try_all() {
-    std::vector<int64_t> in_order(g_.n());
-    std::iota(in_order.begin(), in_order.end(), 0);
     begin();
     from_heaviest_edges();
     best_.offer(Grouping::heaviest_edge);
-    for (const auto& [which, seeds] :
-         {std::pair{Grouping::least_degree, &by_degree_}, std::pair{Grouping::in_order, &in_order}}) {
-      begin();
-      for (int64_t seed : *seeds)
-        if (!taken_[seed]) grow(seed);
-      best_.offer(which);
-    }
+    from_seeds(by_degree_, Grouping::least_degree);
+    from_seeds(numbers_below<int64_t>(g_.n()), Grouping::in_order);
   }
 
  private:
@@ -48,6 +40,13 @@ class GrownGroups {
     std::fill(taken_.begin(), taken_.end(), 0);
     groups_ = 0;
     idle_ = 0;
+  }
+
+  void from_seeds(const std::vector<int64_t>& seeds, Grouping which) {
+    begin();
+    for (const int64_t seed : seeds)
+      if (!taken_[seed]) grow(seed);
+    best_.offer(which);
   }
 
   // The next seed is the free object with the heaviest edge to another free object.

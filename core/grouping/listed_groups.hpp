@@ -1,9 +1,8 @@
 // Grouping of few objects as in TreeMatch: independent sets in the conflict graph of all possible groups.
 #pragma once
-#include <numeric>
-
 #include "graph/csr.hpp"
 #include "util/parallel.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -92,8 +91,7 @@ class ListedGroups {
   }
 
   void try_all() {
-    std::vector<int64_t> order(leaving_.size());
-    std::iota(order.begin(), order.end(), 0);
+    auto order = numbers_below<int64_t>(std::ssize(leaving_));
     std::stable_sort(order.begin(), order.end(),
                      [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
     std::vector<std::vector<int64_t>> found(std::min<size_t>(kStarts, order.size()));
@@ -174,7 +172,6 @@ class ListedGroups {
   void largest_last(const std::vector<int64_t>& order) {
     std::vector<int64_t> rank(order.size());
     for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int64_t>(i);
-    for (auto& list : of_) list.clear();
     for (size_t i = 0; i < order.size(); ++i)
       for (int32_t v : members(order[i])) of_[v].push_back(static_cast<int64_t>(i));
     const auto last = [&](const std::vector<int64_t>& groups) {

@@ -88,12 +88,18 @@ inline Token token_at(Text text, size_t begin, bool final) {
   return {begin, end, end == text.size() && !final && end - begin < kLongestToken};
 }
 
+// Returns where the number of a token begins: behind a plus sign, as C and Fortran read and may write it.
+inline size_t after_plus(Text text, const Token& token) {
+  const bool plus = token.end - token.begin > 1 && text[token.begin] == '+' && text[token.begin + 1] != '-';
+  return token.begin + (plus ? 1 : 0);
+}
+
 // Reads an unsigned integer, or returns why the token is not one.
 inline Status whole_number(Text text, const Token& token, int64_t& value) {
   uint64_t sum = 0;
   bool huge = false;
   if (token.end - token.begin >= kLongestToken) return kNotANumber;
-  for (size_t i = token.begin; i < token.end; ++i) {
+  for (size_t i = after_plus(text, token); i < token.end; ++i) {
     const unsigned digit = text[i] - unsigned{'0'};
     if (digit > 9) {
       if (text[i] == '-' && i == token.begin && token.end - i > 1) return kNegative;
@@ -108,8 +114,8 @@ inline Status whole_number(Text text, const Token& token, int64_t& value) {
 }
 
 inline Status real_number(Text text, const Token& token, double& value) {
-  const char* first = reinterpret_cast<const char*>(text.data()) + token.begin;
-  const char* last = first + (token.end - token.begin);
+  const char* first = reinterpret_cast<const char*>(text.data()) + after_plus(text, token);
+  const char* last = reinterpret_cast<const char*>(text.data()) + token.end;
   const auto [stop, error] = std::from_chars(first, last, value);
   if (token.end - token.begin >= kLongestToken || stop != last || error == std::errc::invalid_argument ||
       !std::isfinite(value))

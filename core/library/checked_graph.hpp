@@ -1,9 +1,9 @@
 // A graph that was given to the C library, checked and copied to the form of the core.
 #pragma once
 #include <exception>
-#include <limits>
 
 #include "graph/csr_checks.hpp"
+#include "graph/group_sums.hpp"
 #include "library/hopbytes.h"
 
 namespace hopbytes {
@@ -64,8 +64,7 @@ class GraphReader {
       for (int64_t v = 0; v < n_; ++v) read_row(v);
     }
     drop_ones(graph_.weight);
-    for (int64_t e = 0; !graph_.weight.empty() && e < std::ssize(graph_.weight); ++e)
-      graph_.total_weight += graph_.weight[e];
+    graph_.total_weight = wide_sum(graph_.weight, Team::alone());
     if (graph_.weight.empty()) graph_.total_weight = std::ssize(graph_.target);
     read_loads();
     require(find_asymmetry(graph_.csr(), Team::alone()) < 0, HOPBYTES_ASYMMETRIC);
@@ -131,14 +130,12 @@ class GraphReader {
 
   void read_loads() {
     if (!loads_.first) return;
-    __int128 sum = 0;
     graph_.load.reserve(n_);
     for (int64_t v = 0; v < n_; ++v) {
       require(loads_[v] >= 0, HOPBYTES_BAD_WEIGHT);
       graph_.load.push_back(loads_[v]);
-      sum += loads_[v];
     }
-    require(sum <= int64_t{1} << 62, HOPBYTES_TOO_LARGE);
+    require(wide_sum(graph_.load, Team::alone()) <= int64_t{1} << 62, HOPBYTES_TOO_LARGE);
     drop_ones(graph_.load);
   }
 

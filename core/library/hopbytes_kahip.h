@@ -1,9 +1,11 @@
 /* KaHIP's functions (kaHIP_interface.h) over hopbytes.h: a program that calls them includes this header in
  * place of KaHIP's. `mode`, `mode_partitioning` and `mode_mapping` have no effect, nor has `suppress_output`,
- * since nothing is printed. If an argument is refused, `edgecut` is -1 and `part` unchanged. */
+ * since nothing is printed. If an argument is refused, `edgecut` is -1 and `part` unchanged. A cost beyond
+ * INT_MAX is reported as INT_MAX. */
 #ifndef HOPBYTES_KAHIP_H
 #define HOPBYTES_KAHIP_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -11,6 +13,8 @@
 
 enum { FAST, ECO, STRONG, FASTSOCIAL, ECOSOCIAL, STRONGSOCIAL };
 enum { MAPMODE_MULTISECTION, MAPMODE_BISECTION };
+
+static inline int hopbytes_kahip_int(int64_t cost) { return cost < INT_MAX ? (int)cost : INT_MAX; }
 
 static inline void hopbytes_kahip_map(const int* n, const int* vwgt, const int* xadj, const int* adjcwgt,
                                       const int* adjncy, int k, const char* machine, const double* imbalance,
@@ -28,8 +32,9 @@ static inline void hopbytes_kahip_map(const int* n, const int* vwgt, const int* 
     options.seed = (uint64_t)seed;
     failed = hopbytes_map(&graph, &options, part, &result) < 0;
   }
-  if (edgecut) *edgecut = failed ? -1 : (int)result.cut;
-  if (qap) *qap = failed ? -1 : (int)(2 * result.cost); /* both directions of every edge, as in KaHIP */
+  if (edgecut) *edgecut = failed ? -1 : hopbytes_kahip_int(result.cut);
+  /* Both directions of every edge, as in KaHIP. */
+  if (qap) *qap = failed ? -1 : hopbytes_kahip_int(2 * result.cost);
 }
 
 static inline void kaffpa(int* n, int* vwgt, int* xadj, int* adjcwgt, int* adjncy, int* nparts,

@@ -69,12 +69,8 @@ typedef struct {
 /* What the processes send, and where it goes to on the first one. */
 typedef struct {
   int rank, size;
-  int *vertices, *first_vertex, *arcs, *first_arc; /* of every process */
+  int *vertices, *first_vertex, *arcs, *first_arc; /* of every process, one after the other in memory */
 } Layout;
-
-static void forget(Layout *at) {
-  free(at->vertices), free(at->first_vertex), free(at->arcs), free(at->first_arc);
-}
 
 /* Whether the arguments of this process are complete. */
 static int complete(const Call *c, int rank, int size) {
@@ -97,10 +93,10 @@ static int lay_out(const Call *c, MPI_Comm comm, Layout *at) {
   const Index n = c->vtxdist[at->rank + 1] - c->vtxdist[at->rank];
   int r, own = c->xadj[n] - c->xadj[0] > INT_MAX ? -1 : (int)(c->xadj[n] - c->xadj[0]);
   int64_t sum = 0;
-  at->vertices = reserve((size_t)at->size, sizeof(int)),
-  at->first_vertex = reserve((size_t)at->size, sizeof(int));
-  at->arcs = reserve((size_t)at->size, sizeof(int)), at->first_arc = reserve((size_t)at->size, sizeof(int));
-  if (least(at->vertices && at->first_vertex && at->arcs && at->first_arc, comm) < 1) return MEMORY;
+  at->vertices = reserve(4 * (size_t)at->size, sizeof(int));
+  if (least(at->vertices != NULL, comm) < 1) return MEMORY;
+  at->first_vertex = at->vertices + at->size, at->arcs = at->first_vertex + at->size;
+  at->first_arc = at->arcs + at->size;
   if (MPI_Allgather(&own, 1, MPI_INT, at->arcs, 1, MPI_INT, comm) != MPI_SUCCESS) return ERROR;
   for (r = 0; r < at->size; ++r) {
     at->vertices[r] = (int)(c->vtxdist[r + 1] - c->vtxdist[r]);
@@ -246,7 +242,7 @@ static int part_kway(const Call *c, const Index *old, const MPI_Comm *given) {
   }
   free(whole.rows), free(whole.targets), free(whole.loads), free(whole.weights), free(whole.old),
       free(whole.part);
-  forget(&at);
+  free(at.vertices);
   MPI_Comm_free(&comm);
   return status;
 }

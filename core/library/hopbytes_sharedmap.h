@@ -1,9 +1,12 @@
 // SharedMap's functions (libsharedmap.h, C++) over hopbytes.h: a program that calls them includes this header
 // in place of SharedMap's. The strategy and the algorithms have no effect, nor has `verbose`, since nothing
-// is printed. If an argument is refused, `comm_cost` is -1 and `partition` unchanged.
+// is printed. If an argument is refused, `comm_cost` is -1 and `partition` unchanged. A cost beyond INT_MAX is
+// reported as INT_MAX.
 #ifndef HOPBYTES_SHAREDMAP_H
 #define HOPBYTES_SHAREDMAP_H
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "hopbytes.h"
@@ -48,7 +51,9 @@ inline void shared_map_hierarchical_multisection(int n, int *v_weights, int *adj
   options.threads = n_threads;
   options.seed = static_cast<uint64_t>(seed);
   options.effort = 1;
-  comm_cost = hopbytes_map(&graph, &options, partition, &result) < 0 ? -1 : static_cast<int>(2 * result.cost);
+  const bool refused = hopbytes_map(&graph, &options, partition, &result) < 0;
+  const int64_t most = std::numeric_limits<int>::max();
+  comm_cost = refused ? -1 : static_cast<int>(std::min(2 * result.cost, most));
 }
 
 // Whether the call would be refused: SharedMap wants weights of at least 1.

@@ -2,7 +2,6 @@
 // after a search until no block exceeds its bound and none is empty (hopbytes/algorithms/balancer.py).
 #pragma once
 #include <cmath>
-#include <numeric>
 
 #include "feasibility/list_schedule.hpp"
 #include "feasibility/repair.hpp"
@@ -135,8 +134,7 @@ class BoundKeeper {
   bool reschedule(const std::vector<int32_t>& part, const std::vector<int64_t>& left, int64_t full,
                   int64_t helpers, std::vector<int32_t>& anew) const {
     const auto k = std::ssize(left);
-    std::vector<int32_t> fullest(k);
-    std::iota(fullest.begin(), fullest.end(), 0);
+    auto fullest = numbers_below<int32_t>(k);
     std::stable_sort(fullest.begin(), fullest.end(), [&](int32_t a, int32_t b) { return left[a] < left[b]; });
     helpers = std::min(helpers, k - full);
     std::vector<int32_t> chosen(fullest.begin(), fullest.begin() + full);
@@ -165,12 +163,12 @@ class BoundKeeper {
 
   // Vertices that are too heavy for a block that was empty return, and the lightest ones take their places.
   void take_lighter(const std::vector<int32_t>& before, std::vector<int32_t>& part) const {
-    std::vector<int32_t> heavy, lightest(part.size());
+    std::vector<int32_t> heavy;
     for (size_t v = 0; v < part.size(); ++v)
       if (part[v] != before[v] && load_[v] > most_[part[v]]) heavy.push_back(static_cast<int32_t>(v));
     std::stable_sort(heavy.begin(), heavy.end(),
                      [&](int32_t a, int32_t b) { return most_[part[a]] < most_[part[b]]; });
-    std::iota(lightest.begin(), lightest.end(), 0);
+    auto lightest = numbers_below<int32_t>(std::ssize(part));
     std::erase_if(lightest, [&](int32_t v) { return is_fixed(v); });
     std::stable_sort(lightest.begin(), lightest.end(),
                      [&](int32_t a, int32_t b) { return load_[a] < load_[b]; });

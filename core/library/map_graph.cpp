@@ -2,14 +2,12 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <new>
 #include <thread>
 
 #include "graph/cost.hpp"
 #include "graph/csr_build.hpp"
 #include "library/keep_bounds.hpp"
 #include "partition/deep_multisection.hpp"
-#include "util/team.hpp"
 
 namespace hopbytes {
 
@@ -120,15 +118,12 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
 }
 
 // Returns the largest load of a block over its share, less 1.
-double imbalance_of(const std::vector<int64_t>& load, In<int64_t> capacity,
-                    const std::vector<int32_t>& part) {
+double imbalance_of(const std::vector<int64_t>& load, In<int64_t> capacity, const std::vector<int32_t>& part,
+                    Team& team) {
   std::vector<int64_t> sum(capacity.size(), 0);
-  int64_t total = 0, whole = 0;
-  for (size_t v = 0; v < part.size(); ++v) {
-    sum[part[v]] += load.empty() ? 1 : load[v];
-    total += load.empty() ? 1 : load[v];
-  }
-  for (const int64_t size : capacity) whole += size;
+  group_sums(part, load.empty() ? Weights<int64_t>() : Weights(load.data()), team, sum);
+  const int64_t total = std::accumulate(sum.begin(), sum.end(), int64_t{0});
+  const int64_t whole = std::accumulate(capacity.begin(), capacity.end(), int64_t{0});
   double largest = 0;
   for (size_t b = 0; b < sum.size(); ++b)
     largest = std::max(largest, static_cast<double>(sum[b]) / static_cast<double>(capacity[b]));
@@ -138,16 +133,9 @@ double imbalance_of(const std::vector<int64_t>& load, In<int64_t> capacity,
 hopbytes_result measured(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> capacity,
                          const std::vector<int32_t>& part, Team& team) {
   hopbytes_result result{};
-  // Two PEs have different labels, and how far they are apart depends on the width of their difference.
-  std::array<uint8_t, 65> width;
-  std::array<int64_t, 65> volume{};
-  std::iota(width.begin(), width.end(), uint8_t{0});
-  volume_by_level(graph.csr(), part, machine.labels(), width, team, volume);
-  for (size_t i = 1; i < volume.size(); ++i) {
-    result.cost += volume[i] / 2 * machine.bit_costs()[i];
-    result.cut += volume[i] / 2;
-  }
-  result.imbalance = imbalance_of(graph.load, capacity, part);
+  result.cost = comm_cost(graph.csr(), part, machine.distance(), team) / 2;
+  result.cut = comm_cost(graph.csr(), part, FlatDistance(), team) / 2;
+  result.imbalance = imbalance_of(graph.load, capacity, part, team);
   return result;
 }
 

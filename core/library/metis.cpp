@@ -3,12 +3,9 @@
 // behind, or ends with an error.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "library/names.hpp"
@@ -113,6 +110,14 @@ class Connector {
     return std::all_of(extra_.begin(), extra_.end(), [&](int32_t piece) { return !touches_others(piece); });
   }
 
+  // Returns the weight between blocks.
+  int64_t cut() const {
+    int64_t twice = 0;
+    for (int64_t v = 0; v < n_; ++v)
+      each_arc(v, [&](int64_t u, int64_t w) { twice += part_[u] != part_[v] ? w : 0; });
+    return twice / 2;
+  }
+
  private:
   int64_t load(int64_t v) const { return graph_.loads ? graph_.loads[v] : 1; }
   template <class Work> void each_arc(int64_t v, Work work) const {
@@ -194,12 +199,9 @@ void log_call(const Log& log, const Graph& graph, int64_t k, const char* how, co
   log.write(n, sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1, k, how, result, status);
 }
 
-int64_t cut_of(const Graph& graph, int64_t base, const std::vector<int32_t>& part) {
-  int64_t twice = 0;
-  for (int64_t v = 0; v < *graph.n; ++v)
-    for (Index e = graph.rows[v] - static_cast<Index>(base); e < graph.rows[v + 1] - base; ++e)
-      if (part[graph.targets[e] - base] != part[v]) twice += graph.weights ? graph.weights[e] : 1;
-  return twice / 2;
+// A cut beyond the integers of METIS is the largest of them.
+Index reported(int64_t cut) {
+  return static_cast<Index>(std::min<int64_t>(cut, std::numeric_limits<Index>::max()));
 }
 
 // Returns the shares as integers of about 2^30 in total; empty if they are no shares.
@@ -215,12 +217,13 @@ std::vector<int64_t> capacities(const Real* shares, int64_t k) {
   return sum > 0.99 && sum < 1.01 ? capacity : std::vector<int64_t>();
 }
 
-// The bound of METIS: ufactor thousandths beyond the share, and a little for rounding.
+// The bound of METIS: ufactor thousandths beyond the share, and a little for rounding, but not more than
+// hopbytes.h takes.
 double imbalance_of(const Options& options, const Real* allowances) {
-  constexpr double rounding = 0.0000499;
-  return (allowances ? static_cast<double>(allowances[0]) - 1
-                     : static_cast<double>(options.allowance) / 1000) +
-         rounding;
+  constexpr double rounding = 0.0000499, most = 7;
+  const double asked =
+      allowances ? static_cast<double>(allowances[0]) - 1 : static_cast<double>(options.allowance) / 1000;
+  return std::min(asked + rounding, most);
 }
 
 // Fills `part`, from 0 on. Returns 0 if METIS has to do it.
@@ -257,8 +260,9 @@ int partition(const Graph& graph, const Blocks& blocks, const Options& options, 
         room[b] =
             static_cast<int64_t>(std::max(even, (1 + wanted.imbalance) * share * static_cast<double>(total)));
       }
-      if (!Connector(graph, options.numbering, std::move(room), part).connect()) return 0;
-      result.cut = result.cost = cut_of(graph, options.numbering, part);
+      Connector connector(graph, options.numbering, std::move(room), part);
+      if (!connector.connect()) return 0;
+      result.cut = result.cost = connector.cut();
     }
     cut = result.cut;
   }
@@ -311,7 +315,7 @@ int part_graph(const char* name, bool k_way, const Graph& graph, const Blocks& b
       return refused(log, blocks);
     return divide(graph, blocks, options, log, original, [&](const std::vector<int32_t>& part, int64_t cut) {
       for (size_t v = 0; v < part.size(); ++v) out[v] = static_cast<Index>(part[v] + options.numbering);
-      *edge_cut = static_cast<Index>(cut);
+      *edge_cut = reported(cut);
     });
   });
 }
@@ -460,7 +464,7 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
       };
       write(part, of_elements ? element_block : node_block);
       write(other, of_elements ? node_block : element_block);
-      *edge_cut = static_cast<Index>(cut);
+      *edge_cut = reported(cut);
     });
   });
 }

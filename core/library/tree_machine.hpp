@@ -12,7 +12,7 @@ namespace hopbytes {
 class TreeMachine {
  public:
   // k PEs, all 1 apart.
-  explicit TreeMachine(int64_t k) : TreeMachine(std::vector<Level>{{{k}, 1}}) {}
+  explicit TreeMachine(int64_t k) : TreeMachine(std::vector<Level>{{{k}, false, 1}}) {}
   explicit TreeMachine(std::string_view text) : TreeMachine(levels_in(text)) {}
 
   int64_t pes() const { return std::ssize(label_); }
@@ -46,6 +46,7 @@ class TreeMachine {
 
   struct Level {
     std::vector<int64_t> counts;  // children of each parent; one number if all have as many
+    bool listed;  // a number for each parent was given
     int64_t distance;
   };
 
@@ -54,14 +55,14 @@ class TreeMachine {
     int bits = 0;
     for (const Level& level : levels) {
       const auto parents = std::ssize(label_);
-      require(std::ssize(level.counts) == 1 || std::ssize(level.counts) == parents, HOPBYTES_BAD_MACHINE);
+      require(!level.listed || std::ssize(level.counts) == parents, HOPBYTES_BAD_MACHINE);
       const auto [least, most] = std::minmax_element(level.counts.begin(), level.counts.end());
       require(*least >= 1 && *most <= kMostPes, HOPBYTES_BAD_MACHINE);
       widths.push_back(static_cast<int>(std::bit_width(static_cast<uint64_t>(*most - 1))));
       require((bits += widths.back()) <= 64, HOPBYTES_BAD_MACHINE);
       std::vector<uint64_t> children;
       for (int64_t p = 0; p < parents; ++p) {
-        const int64_t count = level.counts[level.counts.size() == 1 ? 0 : p];
+        const int64_t count = level.counts[level.listed ? p : 0];
         require(std::ssize(children) + count <= kMostPes, HOPBYTES_BAD_MACHINE);
         for (int64_t c = 0; c < count; ++c)
           children.push_back(label_[p] << widths.back() | static_cast<uint64_t>(c));
@@ -100,8 +101,8 @@ class TreeMachine {
     require(!std::isdigit(static_cast<unsigned char>(text[0])) && of_name(text[0]), HOPBYTES_BAD_MACHINE);
     while (!text.empty() && of_name(text[0])) text.remove_prefix(1);
     require(takes(text, ':'), HOPBYTES_BAD_MACHINE);
-    Level level{{}, -1};
-    if (takes(text, '[')) {
+    Level level{{}, takes(text, '['), -1};
+    if (level.listed) {
       do level.counts.push_back(number(text));
       while (takes(text, ','));
       require(takes(text, ']'), HOPBYTES_BAD_MACHINE);

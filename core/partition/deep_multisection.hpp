@@ -16,7 +16,7 @@ struct DeepContext {
   int64_t per_child = 200;    // vertices of the graph on which a group is divided, per child
   int64_t per_child_of_box = 6400;  // the same in boxes and the like, see may_be_box()
   int64_t fewest = 2000;      // vertices of the coarsest graph
-  int32_t rounds = 8;         // synchronous rounds of moves on every graph, see SynchronousMoves
+  int32_t rounds = 8;         // synchronous rounds of moves on every graph, see move_synchronously()
   RefinementContext refinement{.fm = {.rounds = 1, .fruitless_moves = 15, .seeds = 50},
                                .flow = {.rounds = 2, .width = 3, .layers = 3}};
   InitialContext initial{2, 0, 60, 1, 0};  // of the partition of a group

@@ -8,6 +8,7 @@
 #include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
 #include "partition/refinement/even_sizes.hpp"
+#include "partition/refinement/pairwise_fm.hpp"
 
 namespace hopbytes {
 
@@ -48,15 +49,11 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   const Score before = score(g, block.data(), size_, control_.team());
   if (k_ > kMostBlocks || control_.should_stop()) return before;
   Rng rng(seed);
-  UnsetVector<int32_t> common;
-  if (other) common = common_refinement(block, other, k_, control_.team());
-  const int32_t* community = other ? common.data() : block.data();
   pairs_.compare_with(refined ? &block : nullptr);
-  multilevel(g, coarsening(g), community,
-             start_from<W>(block, other ? refined_communities(k_) : 1, control_.team()), refiners_,
-             partition_, rng, control_);
+  refine_from(g, coarsening(g), block, other, refiners_, partition_, rng, control_,
+              [](const auto&, const auto&) {});
   pairs_.compare_with(nullptr);
-  balance();
+  balance(control_);
   std::vector<int32_t> result = partition_.take_blocks();
   const Score after = score(g, result.data(), size_, control_.team());
   if (before < after) return before;
@@ -72,9 +69,7 @@ Score ExactPartitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block
   Rng rng(seed);
   partition_.assign(g, block);
   Annealing<W>(context_.annealing, FmContext{}, true).anneal(partition_, rng, control_);
-  std::vector<int64_t> load = partition_.loads();
-  if (!EvenSizes().refine(g, {}, partition_.blocks(), load, size_, control_)) return before;
-  partition_.blocks_were_changed();
+  if (!even_sizes(partition_, control_)) return before;
   refiners_.start();
   refiners_.refine(partition_, rng, control_);
   std::vector<int32_t> result = partition_.take_blocks();
@@ -132,67 +127,55 @@ void ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t>
   // On large graphs a repetition takes long, and the results differ little.
   const int64_t most = std::min<int64_t>(context_.repetitions,
                                          std::max<int64_t>(3, kMostRepeated / std::max<int64_t>(1, g.n)));
-  // Repetitions are independent of each other. One thread makes them in turn, to keep two only.
-  const bool side_by_side = control_.team().has_idle() && most > 1;
-  std::vector<Candidate> others(side_by_side ? most : 0);
+  std::vector<Candidate> found(most);
   SideBySide spans(control_, most);
-  parallel_for(std::ssize(others), control_.team(), [&](int64_t r) {
+  control_.team().run(most, [&](int32_t worker, int64_t r) {
     if (r > 0 && control_.should_stop()) return;
-    ExactPartitioner(size_, context_, spans.of(r))
-        .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));
+    const uint64_t own_seed = r == 0 ? seed : derive(seed, r);
+    const Control own = spans.of(r);
+    found[r].part = worker == 0  // the thread of this partitioner
+                        ? bisection(g, own_seed, own)
+                        : ExactPartitioner(size_, context_, own).bisection(g, own_seed, own);
+    if (most > 1) found[r].score = score(g, found[r].part.data(), size_, control_.team());
   });
-  auto repetition = [&](int64_t r) {
-    Candidate found;
-    if (side_by_side) {
-      found = std::move(others[r]);
-    } else {
-      const Control own = control_;
-      control_ = spans.of(r);
-      bisection(g, found.part, r == 0 ? seed : derive(seed, r));
-      control_ = own;
-    }
-    if (most > 1 && !found.part.empty()) found.score = score(g, found.part.data(), size_, control_.team());
-    return found;
-  };
-  Candidate best = repetition(0);
-  for (int64_t r = 1; r < most && !control_.should_stop(); ++r) {
-    Candidate other = repetition(r);
-    if (other.part.empty()) break;
-    if (other.score < best.score) std::swap(best, other);
+  Candidate& best = found[0];
+  for (int64_t r = 1; r < most && !found[r].part.empty() && !control_.should_stop(); ++r) {
+    if (found[r].score < best.score) std::swap(best, found[r]);
     if (r <= context_.recombinations)
-      best.score = recombine(g, best.part, other.part.data(), derive(seed, 1000 + r), true);
+      best.score = recombine(g, best.part, found[r].part.data(), derive(seed, 1000 + r), true);
   }
   block = std::move(best.part);
 }
 
 template <class W>
-void ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+std::vector<int32_t> ExactPartitioner<W>::bisection(const Graph<W>& g, uint64_t seed,
+                                                    const Control& control) {
   Rng rng(seed);
   const StartAt<W> best_initial = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    return Start{best_initial_bisection(hierarchy.coarsest(), numbers), true};
+    return Start{best_initial_bisection(hierarchy.coarsest(), numbers, control), true};
   };
-  multilevel(g, coarsening(g), nullptr, best_initial, refiners_, partition_, rng, control_);
-  balance();
-  block = partition_.take_blocks();
+  multilevel(g, coarsening(g), nullptr, best_initial, refiners_, partition_, rng, control);
+  balance(control);
+  return partition_.take_blocks();
 }
 
 // Refinement between pairs balances blocks as far as their boundaries allow. What is left needs chains of
 // moves through several blocks, which leave boundaries that are worth another refinement.
-template <class W> void ExactPartitioner<W>::balance() {
+template <class W> void ExactPartitioner<W>::balance(const Control& control) {
   const Graph<W>& g = partition_.graph();
   if (g.max_load != 1 || g.total_load != g.n) return;
-  std::vector<int64_t> load = partition_.loads();
-  EvenSizes().refine(g, {}, partition_.blocks(), load, size_, control_);
-  if (load == partition_.loads()) return;
-  partition_.blocks_were_changed();
+  const std::vector<int64_t> before = partition_.loads();
+  even_sizes(partition_, control);
+  if (partition_.loads() == before) return;
   pairs_.attach(partition_);
-  pairs_.refine_attached(partition_, control_);
+  pairs_.refine_attached(partition_, control);
 }
 
 template <class W>
-std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>& g, Rng& rng) {
+std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>& g, Rng& rng,
+                                                                 const Control& control) {
   // A graph that was to be coarsened further is too large for several searches.
-  if (control_.should_stop()) return blocks_in_order(g, size_);
+  if (control.should_stop()) return blocks_in_order(g, size_);
   std::vector<int32_t> best;
   Score best_score;
   pairs_.start();
@@ -200,7 +183,7 @@ std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>&
   pairs_.attach(partition_);
   growing_.attach(g);
   pool_.resize(g.n);
-  for (int32_t t = 0; t < context_.initial_partitions && (t == 0 || !control_.should_stop()); ++t) {
+  for (int32_t t = 0; t < context_.initial_partitions && (t == 0 || !control.should_stop()); ++t) {
     std::fill(partition_.blocks().begin(), partition_.blocks().end(), 0);
     std::iota(pool_.begin(), pool_.end(), 0);
     rng.shuffle(pool_);
@@ -212,14 +195,16 @@ std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>&
     partition_.blocks_were_changed();
     std::iota(pool_.begin(), pool_.end(), 0);
     for (int32_t round = 0; round < 2; ++round)
-      if (!pairs_.improve_bisection(partition_, pool_, control_)) break;
-    pairs_.refine_attached(partition_, control_);
+      if (!pairs_.improve_bisection(partition_, pool_, control)) break;
+    pairs_.refine_attached(partition_, control);
     const Score found = pairs_.quality(partition_);
     if (found < best_score) best_score = found, best = partition_.blocks();
   }
   return best;
 }
 
+template class TwoWayFm<int32_t>;
+template class TwoWayFm<int64_t>;
 template class ExactPartitioner<int32_t>;
 template class ExactPartitioner<int64_t>;
 

@@ -7,17 +7,18 @@
 #pragma once
 #include "partition/context.hpp"
 #include "partition/initial/graph_growing.hpp"
-#include "partition/refinement/pairwise_fm.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"
 
 namespace hopbytes {
 
+template <class W> class PairwiseFm;
+
 template <class W> class ExactPartitioner {
  public:
   // With more blocks than this there is no recombination, because chains of moves between all pairs of them
   // took too long when every pair was looked at.
-  static constexpr int32_t kMostBlocks = PairwiseFm<W>::kFewBlocks;
+  static constexpr int32_t kMostBlocks = 64;
 
   // Returns whether this partitioner applies: unit loads, and block sizes that add up to the number of
   // vertices.
@@ -26,10 +27,13 @@ template <class W> class ExactPartitioner {
   // The sizes are kept by reference.
   ExactPartitioner(std::span<const int64_t> size, const ExactContext& context, const Control& control);
 
-  Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+  // Makes one partition, however many repetitions are asked for: each bisection has its own. No shapes are
+  // relaxed.
+  Score repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t, int64_t) {
     divide(g, block, seed);
     return score(g, block.data(), size_, control_.team());
   }
+  bool relaxation_helped() const { return false; }
   // The same without the quality.
   void divide(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
 
@@ -51,15 +55,15 @@ template <class W> class ExactPartitioner {
   void one_vertex_per_block(std::vector<int32_t>& block) const;
   void recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
   void best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
-  void bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
-  std::vector<int32_t> best_initial_bisection(const Graph<W>& g, Rng& rng);
-  void balance();
+  std::vector<int32_t> bisection(const Graph<W>& g, uint64_t seed, const Control& control);
+  std::vector<int32_t> best_initial_bisection(const Graph<W>& g, Rng& rng, const Control& control);
+  void balance(const Control& control);
   CoarseningContext coarsening(const Graph<W>& g) const;
 
   int32_t k_;
   std::span<const int64_t> size_;
   ExactContext context_;
-  Control control_;
+  const Control& control_;
   RefinerChain<W> refiners_;
   PairwiseFm<W>& pairs_;    // the only refiner of the chain
   Partition<W> partition_;  // keeps its buffers from call to call

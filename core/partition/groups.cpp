@@ -107,13 +107,9 @@ template <class W> class GroupPool {
     bool helped = false;
     const bool relaxing = hierarchy == 0 || relaxation_helps_;
     member.score = with_partitioner(relaxing, control, [&](auto&& partitioner) {
-      if constexpr (requires { partitioner.relaxation_helped(); }) {
-        const Score found = partitioner.repeat(graph(), member.part, seed, first, count);
-        helped = partitioner.relaxation_helped();
-        return found;
-      } else {
-        return partitioner.partition(graph(), member.part, seed);
-      }
+      const Score found = partitioner.repeat(graph(), member.part, seed, first, count);
+      helped = partitioner.relaxation_helped();
+      return found;
     });
     if (hierarchy > 0 || !helped) return;
     relaxation_helps_ = true;

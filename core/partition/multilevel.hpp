@@ -46,22 +46,6 @@ void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const in
   uncoarsen(coarsen(g, community, coarsening, rng, control), start, refiners, partition, rng, control);
 }
 
-// A V-cycle or a recombination starts from a partition of the finest graph, of which no contracted edge may
-// be cut. The community of a vertex is its block times `communities_per_block`, plus a smaller number; with 0
-// the communities do not tell the blocks.
-template <class W>
-StartAt<W> start_from(const std::vector<int32_t>& block, int64_t communities_per_block, Team& team) {
-  return [&block, communities_per_block, &team](const Hierarchy<W>& hierarchy, Rng&) {
-    const std::span<const int32_t> communities = hierarchy.communities();
-    if (communities_per_block == 0 || communities.empty())
-      return Start{hierarchy.project_to_coarsest(block, team)};
-    std::vector<int32_t> coarse(communities.size());
-    for (size_t c = 0; c < coarse.size(); ++c)
-      coarse[c] = static_cast<int32_t>(communities[c] / communities_per_block);
-    return Start{std::move(coarse)};
-  };
-}
-
 // How many communities a block of a common refinement of partitions into k blocks has.
 inline int64_t refined_communities(int64_t k) { return k * k <= std::numeric_limits<int32_t>::max() ? k : 0; }
 
@@ -81,6 +65,30 @@ inline UnsetVector<int32_t> common_refinement(const std::vector<int32_t>& block,
     community[v] =
         number.try_emplace(block[v] * k + other[v], static_cast<int32_t>(number.size())).first->second;
   return community;
+}
+
+// A V-cycle, or a recombination with another partition into as many blocks: contracts vertices that are
+// together in both (in `block` if `other` is null), starts from `block` and refines on every level. Calls
+// see(graph, block) for the coarsest graph before it is refined.
+template <class W, class See>
+void refine_from(const Graph<W>& g, const CoarseningContext& coarsening, const std::vector<int32_t>& block,
+                 const int32_t* other, RefinerChain<W>& refiners, Partition<W>& partition, Rng& rng,
+                 const Control& control, See see) {
+  Team& team = control.team();
+  UnsetVector<int32_t> common;
+  if (other) common = common_refinement(block, other, partition.k(), team);
+  // The community of a vertex is its block times a number, plus a smaller one; 0: it does not tell the block.
+  const int64_t per_block = other ? refined_communities(partition.k()) : 1;
+  const StartAt<W> start = [&](const Hierarchy<W>& hierarchy, Rng&) {
+    const std::span<const int32_t> communities = hierarchy.communities();
+    const bool told = per_block > 0 && !communities.empty();
+    Start coarse{told ? std::vector<int32_t>(communities.begin(), communities.end())
+                      : hierarchy.project_to_coarsest(block, team)};
+    for (int32_t& b : coarse.block) b = told ? static_cast<int32_t>(b / per_block) : b;
+    see(hierarchy.coarsest(), coarse.block);
+    return coarse;
+  };
+  multilevel(g, coarsening, other ? common.data() : block.data(), start, refiners, partition, rng, control);
 }
 
 }  // namespace hopbytes

@@ -1,6 +1,8 @@
 #include "partition/partitioner.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "partition/bundles.hpp"
 #include "partition/coarsening/fragments.hpp"
@@ -42,7 +44,7 @@ Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Con
       initial_refiners_(without_flows(context.refinement)),
       refiners_(context.refinement),
       partition_({}, max_block_weight, control.team()),
-      room_(max_block_weight) {}
+      smallest_weight_(*std::min_element(max_block_weight.begin(), max_block_weight.end())) {}
 
 template <class W>
 RepetitionsByHierarchy Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
@@ -56,12 +58,30 @@ RepetitionsByHierarchy Partitioner<W>::hierarchies(const Graph<W>& g, int64_t re
   return {repetitions, alone, std::clamp<int64_t>(g.n / shared_contraction_limit(g), 1, most)};
 }
 
+template <class W> double Partitioner<W>::total_slack(const Graph<W>& g) const {
+  return std::accumulate(max_block_weight_.begin(), max_block_weight_.end(), 0.0) -
+         static_cast<double>(g.total_load);
+}
+
+template <class W> bool Partitioner<W>::is_divisible(const Graph<W>& g) const {
+  return !g.linear_cost && g.total_load > 0 && g.max_load <= smallest_weight_ / 8 && total_slack(g) >= 0;
+}
+
+// All three constants were measured.
+template <class W> bool Partitioner<W>::is_tight(const Graph<W>& g) const {
+  constexpr int64_t few_blocks = 16, few_vertices = 96;
+  if (!is_divisible(g) || (k() > few_blocks && g.n < few_vertices * k())) return false;
+  const auto vertices = static_cast<double>(g.n), blocks = static_cast<double>(k());
+  const double side = static_cast<double>(g.total_load) / vertices * std::sqrt(vertices / blocks);
+  return total_slack(g) / blocks < 0.8 * side;
+}
+
 // Returns whether a single repetition is made on a coarse graph, too, and uncoarsened. On a large graph that
 // takes half the work of bundles of blocks of the graph itself, and the cut is as light. Lattices need fine
 // graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the limit
 // was measured: from twice the limit on, cuts are heavier.
 template <class W> bool Partitioner<W>::starts_coarse(const Graph<W>& g) const {
-  return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !room_.is_tight(g) &&
+  return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !is_tight(g) &&
          (arcs_are_huge(g) || !is_lattice_like(g));
 }
 
@@ -93,7 +113,7 @@ Score Partitioner<W>::repeat_multilevel(const Graph<W>& g, std::vector<int32_t>&
   Rng rng(seed);
   Hierarchy<W> shared(g);
   if (is_road_like(g, context_.fragments))
-    shared = coarsen_to_fragments(g, room_.smallest_weight(), context_.fragments, rng, control_);
+    shared = coarsen_to_fragments(g, smallest_weight_, context_.fragments, rng, control_);
   // Fragments are few, so more runs are affordable, though not where the context asks for the least effort.
   if (shared.size() > 0) count *= std::clamp(context_.initial.partitions, 1, context_.fragments.most_runs);
   else if (count == 1 && !starts_coarse(g))
@@ -130,7 +150,7 @@ Score Partitioner<W>::relaxed(const Graph<W>& g, std::vector<int32_t>& block, co
   if (!suits_relaxation(g, k(), how) || control_.should_stop()) return before;
   Rng rng(seed);
   std::vector<int32_t> result = block;
-  const CoarseningContext limits = coarsening_limits(g, how.coarsest * k(), room_.smallest_weight());
+  const CoarseningContext limits = coarsening_limits(g, how.coarsest * k(), smallest_weight_);
   if (!relax_shapes(coarsen(g, nullptr, limits, rng, control_), max_block_weight_, how.rounds, control_,
                     result) ||
       control_.should_stop())
@@ -163,8 +183,7 @@ Score Partitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block, con
 
 template <class W>
 typename Partitioner<W>::Run Partitioner<W>::kind_of_run(const Graph<W>& g, int64_t number) const {
-  const bool equal_sizes =
-      g.uneven ? number % 4 < 3 && room_.is_divisible(g) : number % 2 == 0 && room_.is_tight(g);
+  const bool equal_sizes = g.uneven ? number % 4 < 3 && is_divisible(g) : number % 2 == 0 && is_tight(g);
   return equal_sizes ? Run::kEqualSizes : Run::kBundles;
 }
 
@@ -199,20 +218,14 @@ Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, 
                                 uint64_t seed) {
   if (control_.should_stop()) return score(g, block.data(), max_block_weight_, control_.team());
   Rng rng(seed);
-  UnsetVector<int32_t> common;
-  if (other) common = common_refinement(block, other, k(), control_.team());
-  const int32_t* community = other ? common.data() : block.data();
   Score before;
-  const StartAt<W> start = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    const StartAt<W> same = start_from<W>(block, other ? refined_communities(k()) : 1, control_.team());
-    Start coarse = same(hierarchy, numbers);
+  const auto see = [&](const Graph<W>& coarsest, const std::vector<int32_t>& coarse) {
     // No cut edge is contracted. Forbidden vertices are counted, so contraction makes them fewer.
     const bool counted = g.linear_cost != nullptr;
-    before = score(counted ? g : hierarchy.coarsest(), counted ? block.data() : coarse.block.data(),
-                   max_block_weight_, control_.team());
-    return coarse;
+    before =
+        score(counted ? g : coarsest, (counted ? block : coarse).data(), max_block_weight_, control_.team());
   };
-  multilevel(g, coarsening(g), community, start, refiners_, partition_, rng, control_);
+  refine_from(g, coarsening(g), block, other, refiners_, partition_, rng, control_, see);
   const Score after = quality();
   std::vector<int32_t> result = partition_.take_blocks();
   if (before < after) return before;
@@ -270,7 +283,7 @@ template <class W> int64_t Partitioner<W>::shared_contraction_limit(const Graph<
 }
 
 template <class W> CoarseningContext Partitioner<W>::coarsening(const Graph<W>& g) const {
-  CoarseningContext limits = coarsening_limits(g, coarsest_size(g), room_.smallest_weight());
+  CoarseningContext limits = coarsening_limits(g, coarsest_size(g), smallest_weight_);
   limits.heaviest_edges_first = g.uneven;
   return limits;
 }

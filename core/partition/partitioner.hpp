@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "partition/block_room.hpp"
 #include "partition/context.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"
@@ -81,6 +80,13 @@ template <class W> class Partitioner {
   Candidate initial_partition(const Graph<W>& g, uint64_t seed, bool around_fixed, const Control& control);
 
   Score quality();
+  // Whether blocks of equal sizes are possible: every vertex is small compared with every block, and all
+  // vertices fit.
+  bool is_divisible(const Graph<W>& g) const;
+  // Whether a block has less room than one of its sides needs to move by about one vertex. Many blocks of few
+  // vertices are better partitioned the other way.
+  bool is_tight(const Graph<W>& g) const;
+  double total_slack(const Graph<W>& g) const;
   bool starts_coarse(const Graph<W>& g) const;
   CoarseningContext coarsening(const Graph<W>& g) const;
   int64_t coarsest_size(const Graph<W>& g) const;
@@ -93,7 +99,7 @@ template <class W> class Partitioner {
   RefinerChain<W> initial_refiners_;  // for initial partitions
   RefinerChain<W> refiners_;          // for the partition that is kept
   Partition<W> partition_;            // keeps its buffers from call to call
-  BlockRoom room_;
+  int64_t smallest_weight_;           // of the maximum block weights
   bool relaxation_helped_ = false;
 };
 

@@ -44,11 +44,8 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
   const CoarseningContext limits = coarsening_limits(g, settings.coarsest * k, smallest);
   for (int32_t cycle = 0; cycle < settings.cycles && !control.should_stop(); ++cycle) {
     const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
-    UnsetVector<int32_t> common;
-    if (!alone) common = common_refinement(pe, settings.others.data() + cycle * g.n, k, control.team());
-    multilevel(g, limits, alone ? pe.data() : common.data(),
-               start_from<W>(pe, alone ? 1 : refined_communities(k), control.team()), refiners, partition,
-               rng, control);
+    const int32_t* other = alone ? nullptr : settings.others.data() + cycle * g.n;
+    refine_from(g, limits, pe, other, refiners, partition, rng, control, [](const auto&, const auto&) {});
     std::vector<int32_t> result = partition.take_blocks();
     if (placement_cost(g, result.data(), distance) <= placement_cost(g, pe.data(), distance)) pe.swap(result);
   }
@@ -86,10 +83,8 @@ bool even_placement(const Graph<W>& g, const AnyDistance& distance, std::span<co
   partition.assign(g, std::vector<int32_t>(pe.begin(), pe.end()));
   if (suits_annealing(g, partition.k(), annealing))
     Annealing<W>(annealing, FmContext{}, true).anneal(partition, rng, control);
-  std::vector<int64_t> load = partition.loads();
-  std::vector<int32_t> block = partition.take_blocks();
-  const bool even = EvenSizes().refine(g, distance, block, load, size, control);
-  std::copy(block.begin(), block.end(), pe.begin());
+  const bool even = even_sizes(partition, control);
+  std::copy(partition.blocks().begin(), partition.blocks().end(), pe.begin());
   return even;
 }
 

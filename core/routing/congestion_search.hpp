@@ -70,10 +70,8 @@ class SetMoves {
     }
   }
   void sites(int32_t a, int32_t b) {
-    const int64_t from = neighbourhood_.place_start[a], to = neighbourhood_.place_start[b];
-    const int64_t count =
-        std::min(neighbourhood_.place_start[a + 1] - from, neighbourhood_.place_start[b + 1] - to);
-    for (int64_t i = 0; i < count; ++i) pair(neighbourhood_.place[from + i], neighbourhood_.place[to + i]);
+    const In<int32_t> from = neighbourhood_.places_at(a), to = neighbourhood_.places_at(b);
+    for (size_t i = 0; i < std::min(from.size(), to.size()); ++i) pair(from[i], to[i]);
   }
 
   // Moves the group, some partners and theirs to places around another node; the groups there move back.
@@ -89,14 +87,11 @@ class SetMoves {
     for (const int32_t member : members_) taken_[state_.place(member)] = turn_;
     const int64_t row = neighbourhood_.site[target(group, rng)] * neighbourhood_.reach();
     size_t next = 0;
-    for (int64_t i = 0; i < neighbourhood_.reach() && next < members_.size(); ++i) {
-      const int32_t site = neighbourhood_.near[row + i];
-      for (int64_t j = neighbourhood_.place_start[site]; j < neighbourhood_.place_start[site + 1]; ++j) {
+    for (int64_t i = 0; i < neighbourhood_.reach() && next < members_.size(); ++i)
+      for (const int32_t p : neighbourhood_.places_at(neighbourhood_.near[row + i])) {
         if (next == members_.size()) break;
-        if (taken_[neighbourhood_.place[j]] == turn_) continue;
-        pairs_.emplace_back(state_.place(members_[next++]), neighbourhood_.place[j]);
+        if (taken_[p] != turn_) pairs_.emplace_back(state_.place(members_[next++]), p);
       }
-    }
   }
 
   // Moves the group to a place near a partner, the group there near a partner of its own, and so on; the
@@ -169,7 +164,7 @@ class CongestionSearch {
   // hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
     if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
-    const int64_t hop_bytes = state_.hop_bytes();
+    const int64_t hop_bytes = state_.sums().hop_bytes;
     limit_ = options_.hop_percent < 0 ? INT64_MAX : hop_bytes + percent_of(hop_bytes, options_.hop_percent);
     store_best();
     int64_t made = 0;
@@ -267,7 +262,7 @@ class CongestionSearch {
       rise_ += (after > best_.top) - (before > best_.top);
       level_rise_ += (after == best_.top) - (before == best_.top);
     }
-    if (hop_bytes > 0 && state_.hop_bytes() + hop_bytes > limit_) return 1e300;
+    if (hop_bytes > 0 && state_.sums().hop_bytes + hop_bytes > limit_) return 1e300;
     if (options_.hybrid)
       return options_.hybrid->after(state_, state_.hottest_if().first) - options_.hybrid->now(state_);
     return change;
@@ -286,13 +281,13 @@ class CongestionSearch {
   bool better_than_best() {
     if (options_.hybrid) return options_.hybrid->now(state_) < best_.hybrid;
     if (above_ > 0) return false;
-    return level_ != best_.at_top ? level_ < best_.at_top : state_.hop_bytes() < best_.hop_bytes;
+    return level_ != best_.at_top ? level_ < best_.at_top : state_.sums().hop_bytes < best_.hop_bytes;
   }
   void store_best() {
     if (options_.hybrid) best_.hybrid = options_.hybrid->now(state_);
     best_.top = state_.links().max();
     best_.at_top = state_.links().at_max();
-    best_.hop_bytes = state_.hop_bytes();
+    best_.hop_bytes = state_.sums().hop_bytes;
     count_above();
     best_.place.resize(state_.flows().n());
     for (int32_t g = 0; g < state_.flows().n(); ++g) best_.place[g] = state_.place(g);

@@ -1,7 +1,6 @@
 // Flows that share links like a fluid: how long it takes until all of them have ended. Their rates change
 // when a flow begins or ends. The twin is reference/fair_flows_reference.py.
 #pragma once
-#include <limits>
 #include <queue>
 
 #include "graph/checked.hpp"

@@ -17,11 +17,12 @@ struct Ports {
 class Flows {
  public:
   explicit Flows(const Csr& arcs, const Ports& ports = {})
-      : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1), back_(arcs.m()) {
+      : arcs_(arcs),
+        ports_(ports),
+        source_(arcs.m()),
+        back_(arcs.m(), arcs.n(), [&](int64_t e) { return arcs.target[e]; }) {
     for (int32_t i = 0; i < n(); ++i)
       std::fill(source_.begin() + arcs_.indptr[i], source_.begin() + arcs_.indptr[i + 1], i);
-    const auto put = [&](int64_t e, int64_t place) { back_[place] = e; };
-    order_by_bucket(m(), n(), Team::alone(), [&](int64_t e) { return target(e); }, back_start_, put);
   }
 
   int32_t n() const { return static_cast<int32_t>(arcs_.n()); }
@@ -44,8 +45,8 @@ class Flows {
   template <class Visit> void at(int32_t group, Visit&& visit) const {
     for (int64_t e = arcs_.indptr[group]; e < arcs_.indptr[group + 1]; ++e)
       if (counts(e)) visit(e);
-    for (int64_t i = back_start_[group]; i < back_start_[group + 1]; ++i)
-      if (counts(back_[i])) visit(back_[i]);
+    for (const int64_t e : back_.of(group))
+      if (counts(e)) visit(e);
   }
   int32_t other_end(int64_t arc, int32_t group) const {
     return source_[arc] == group ? target(arc) : source_[arc];
@@ -61,7 +62,7 @@ class Flows {
   Csr arcs_;
   Ports ports_;
   std::vector<int32_t> source_;
-  std::vector<int64_t> back_start_, back_;
+  Buckets<int64_t> back_;  // arcs by target
 };
 
 // With which groups each group communicates.

@@ -152,6 +152,7 @@ struct DragonflyRoutes {
         global(a.numbers[3]),
         palm(a.numbers[4] != 0),
         rule(a.numbers[5]),
+        copies(groups > 1 ? (routers * global + groups - 2) / (groups - 1) : 0),
         first_local(2 * groups * routers * nodes),
         first_global(first_local + groups * routers * (routers - 1)) {}
 
@@ -175,10 +176,10 @@ struct DragonflyRoutes {
     return port_to(a, b, copy) < ports && port_to(b, a, copy) < ports;
   }
 
-  // Shortest routes from router `from` of group a to `to` of group b: hops, and how many copies tie.
+  // Shortest routes from router `from` of group a to `to` of group b (-1: any): hops, and how many copies tie.
   std::pair<int64_t, int64_t> nearest(int64_t a, int64_t from, int64_t b, int64_t to) const {
     int64_t fewest = 4, count = 0;
-    for (int64_t copy = 0; copy * (groups - 1) < routers * global; ++copy) {
+    for (int64_t copy = 0; copy < copies; ++copy) {
       if (!exists(a, b, copy)) continue;
       const int64_t hops = length(a, from, b, to, copy);
       if (hops < fewest) fewest = hops, count = 0;
@@ -187,7 +188,7 @@ struct DragonflyRoutes {
     return {fewest, count};
   }
   int64_t length(int64_t a, int64_t from, int64_t b, int64_t to, int64_t copy) const {
-    return 1 + (port_to(a, b, copy) / global != from) + (port_to(b, a, copy) / global != to);
+    return 1 + (port_to(a, b, copy) / global != from) + (to >= 0 && port_to(b, a, copy) / global != to);
   }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
@@ -218,29 +219,19 @@ struct DragonflyRoutes {
 
   int64_t groups, routers, nodes, global;
   bool palm;
-  int64_t rule, first_local, first_global;
+  int64_t rule, copies, first_local, first_global;
 
  private:
-  // Routes 1 / parts of the flow from router `from` of a to `to` of b (-1: anywhere). Returns the router
-  // reached.
+  // Routes 1 / parts of the flow from router `from` of a to `to` of b (-1: any). Returns the router reached.
   template <class Visit>
   int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts,
                 Visit&& visit) const {
-    int64_t fewest = 4, count = 0;
-    const int64_t copies = (routers * global + groups - 2) / (groups - 1);
-    auto cost = [&](int64_t copy) {
-      return to < 0 ? 1 + (port_to(a, b, copy) / global != from) : length(a, from, b, to, copy);
-    };
-    for (int64_t copy = 0; copy < copies; ++copy) {
-      if (!exists(a, b, copy)) continue;
-      if (cost(copy) < fewest) fewest = cost(copy), count = 0;
-      count += cost(copy) == fewest;
-    }
+    const auto [fewest, count] = nearest(a, from, b, to);
     const bool all = rule == 1;
     // Two groups have a link: Python refuses machines with too few ports.
     int64_t skip = all ? 0 : target % count, reached = to;  // NOLINT(clang-analyzer-core.DivideZero)
     for (int64_t copy = 0; copy < copies; ++copy) {
-      if (!exists(a, b, copy) || cost(copy) != fewest || skip-- > 0) continue;
+      if (!exists(a, b, copy) || length(a, from, b, to, copy) != fewest || skip-- > 0) continue;
       const int64_t out = port_to(a, b, copy), back = port_to(b, a, copy), share = all ? count : parts;
       if (out / global != from) visit(local_link(a, from, out / global), 1, share);
       visit(global_link(a, out), 1, share);

@@ -93,7 +93,7 @@ class HopGreedy {
   // Returns the central place, whose farthest place is nearest, measured from at most kLandmarks places.
   int32_t most_central(int32_t group) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
-    return distance_.in_form_between_pes([&](const auto& distance) {
+    return distance_.in_form([&](const auto& distance) {
       const auto nearness = [&](int32_t p) {
         int64_t most = 0;
         for (int64_t other = 0; other < places_; other += step)
@@ -143,7 +143,7 @@ class HopGreedy {
 
   // Returns the free place that is farthest from all filled places, -1 if there is none.
   template <class Free> int32_t most_remote(Free free) {
-    distance_.in_form_between_pes([&](const auto& distance) {
+    distance_.in_form([&](const auto& distance) {
       for (; measured_ < filled_.size(); ++measured_)
         for (int32_t p = 0; p < places_; ++p)
           remote_[p] = std::min(remote_[p], distance(p, filled_[measured_]));
@@ -161,7 +161,7 @@ class HopGreedy {
   }
 
   int64_t cost_at(int32_t group, int32_t p) const {
-    return distance_.in_form_between_pes([&](const auto& distance) {
+    return distance_.in_form([&](const auto& distance) {
       int64_t cost = 0;
       for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
         if (const int32_t q = place_[g_.target[e]]; q >= 0) cost += g_.w(e) * distance(p, q);
@@ -253,7 +253,7 @@ class HopSwap {
   // Returns the change for `group` if it moves to p. `partner` moves the other way and stays as far.
   int64_t change_if(int32_t group, int32_t p, int32_t partner) const {
     const int32_t home = place_[group];
-    return distance_.in_form_between_pes([&](const auto& distance) {
+    return distance_.in_form([&](const auto& distance) {
       int64_t change = 0;
       for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
         const int32_t other = g_.target[e];

@@ -9,25 +9,15 @@ namespace hopbytes {
 
 using Wide = __int128;
 
-// The sums over links that metrics are computed from. The value of a link is its amount times its price.
-struct LoadSummary {
-  int64_t used = 0;  // links with a nonzero amount
-  int64_t most = 0;  // the largest value
-  int64_t hottest = -1;  // the smallest link with the largest value, -1 if no link is used
-  int64_t at_most = 0;  // number of links with the largest value
-  Wide sum = 0;
-  Wide squares = 0;
-};
-
-// How the load of a link changes, and its value before and after.
+// How the load of a link changes, and its value before and after: its amount times its price.
 struct LinkChange {
   int64_t amount, before, after;
 };
 
 // Sums over all links: amounts, links in use, their values and the squares of these.
 struct LinkSums {
-  int64_t hop_bytes, used;
-  Wide sum, squares;
+  int64_t hop_bytes = 0, used = 0;
+  Wide sum = 0, squares = 0;
 
   void add(const LinkChange& change) {
     const auto [amount, before, after] = change;
@@ -36,6 +26,15 @@ struct LinkSums {
     sum += after - before;
     squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
   }
+  bool operator==(const LinkSums&) const = default;
+};
+
+// What metrics are computed from.
+struct LoadSummary {
+  LinkSums sums;
+  int64_t most = 0;  // the largest value
+  int64_t hottest = -1;  // the smallest link with the largest value, -1 if no link is used
+  int64_t at_most = 0;  // number of links with the largest value
 };
 
 inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
@@ -43,9 +42,7 @@ inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
   for (size_t link = 0; link < amount.size(); ++link) {
     if (amount[link] == 0) continue;
     const int64_t value = amount[link] * (price.empty() ? 1 : price[link]);
-    ++s.used;
-    s.sum += value;
-    s.squares += static_cast<Wide>(value) * value;
+    s.sums.add({amount[link], 0, value});
     if (value > s.most) s.most = value, s.hottest = static_cast<int64_t>(link), s.at_most = 0;
     s.at_most += value == s.most;
   }
@@ -53,9 +50,9 @@ inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
 }
 
 // Link loads under updates. Values are amount x price (price = common multiple of the capacities / capacity),
-// so comparing values compares congestion exactly. Sum, sum of squares and the number of used links are
-// updated with every change. The maximum comes from a tournament tree that is updated when it is asked for: a
-// trial of many changes that is undone costs each touched path only once. Amounts never go below 0.
+// so comparing values compares congestion exactly. The sums are updated with every change. The maximum comes
+// from a tournament tree that is updated when it is asked for: a trial of many changes that is undone costs
+// each touched path only once. Amounts never go below 0.
 class LinkLoads {
  public:
   explicit LinkLoads(int64_t links, In<int64_t> price = {})
@@ -70,23 +67,15 @@ class LinkLoads {
   void add(int64_t link, int64_t amount) {
     if (amount == 0) return;
     const int64_t before = value(link);
-    used_ -= amount_[link] != 0;
     amount_[link] += amount;
     HOPBYTES_CHECK(amount_[link] >= 0);
-    used_ += amount_[link] != 0;
-    const int64_t after = value(link);
-    sum_ += after - before;
-    squares_ += static_cast<Wide>(after - before) * (static_cast<Wide>(after) + before);
+    sums_.add({amount, before, value(link)});
     if (!outdated_[link / 2]) outdated_[link / 2] = 1, touched_.push_back(link / 2);
   }
 
-  int64_t links() const { return links_; }
-  int64_t amount(int64_t link) const { return amount_[link]; }
   int64_t price(int64_t link) const { return price_.empty() ? 1 : price_[link]; }
   int64_t value(int64_t link) const { return amount_[link] * price(link); }
-  int64_t used() const { return used_; }
-  Wide sum() const { return sum_; }
-  Wide squares() const { return squares_; }
+  const LinkSums& sums() const { return sums_; }
 
   // Returns the largest value; 0 if no link is used.
   int64_t max() {
@@ -107,8 +96,7 @@ class LinkLoads {
   // Returns whether what is kept up to date equals what follows from the amounts.
   bool is_consistent() {
     const LoadSummary now = summarize(amount_, price_);
-    return now.used == used_ && now.most == max() && now.at_most == at_max() && now.sum == sum_ &&
-           now.squares == squares_;
+    return now.sums == sums_ && now.most == max() && now.at_most == at_max();
   }
 
  private:
@@ -163,8 +151,7 @@ class LinkLoads {
   std::vector<int64_t> count_;
   std::vector<uint8_t> outdated_;
   std::vector<int64_t> touched_;
-  int64_t used_ = 0;
-  Wide sum_ = 0, squares_ = 0;
+  LinkSums sums_;
 };
 
 }  // namespace hopbytes

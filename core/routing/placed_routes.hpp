@@ -1,6 +1,7 @@
 // Routes between places: those of a network, the endpoint of each place, the load that a flow is on a link.
 #pragma once
 #include "routing/routes.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -21,8 +22,7 @@ class PlacedRoutes {
         single_path_(routes.single_path()),
         site_(endpoint.size()) {
     std::vector<int32_t> known(endpoint.begin(), endpoint.end());
-    std::sort(known.begin(), known.end());
-    known.erase(std::unique(known.begin(), known.end()), known.end());
+    sort_and_deduplicate(known);
     for (size_t p = 0; p < endpoint.size(); ++p)
       site_[p] =
           static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), endpoint[p]) - known.begin());

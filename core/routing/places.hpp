@@ -1,10 +1,9 @@
 // Places for groups of tasks: which group may take which place, and the places around others, hop by hop.
 #pragma once
-#include <numeric>
-
 #include "graph/csr.hpp"
 #include "util/assert.hpp"
 #include "util/rng.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -15,8 +14,7 @@ class PlaceFit {
  public:
   PlaceFit(In<int64_t> size, In<int64_t> capacity) {
     std::vector<int64_t> distinct(capacity.begin(), capacity.end());
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    sort_and_deduplicate(distinct);
     const auto class_of = [&](int64_t amount) {
       const auto found = std::lower_bound(distinct.begin(), distinct.end(), amount);
       return static_cast<int32_t>(
@@ -85,11 +83,14 @@ struct Neighbourhood {
   int64_t places() const { return static_cast<int64_t>(site.size()); }
   int64_t reach() const { return static_cast<int64_t>(near.size()) / std::max<int64_t>(1, sites()); }
 
+  In<int32_t> places_at(int32_t at) const {
+    return place.subspan(place_start[at], place_start[at + 1] - place_start[at]);
+  }
+
   // Draws a place at one of the `most` sites nearest to a place.
   int32_t draw(int32_t around, uint64_t most, Rng& rng) const {
-    const int32_t drawn = near[site[around] * reach() + static_cast<int64_t>(rng.below(most))];
-    const int64_t first = place_start[drawn];
-    return place[first + static_cast<int64_t>(rng.below(place_start[drawn + 1] - first))];
+    const auto places = places_at(near[site[around] * reach() + static_cast<int64_t>(rng.below(most))]);
+    return places[rng.below(places.size())];
   }
 };
 
@@ -101,7 +102,7 @@ class PlaceSearch {
       : neighbourhood_(neighbourhood), seen_(neighbourhood.sites(), 0) {}
 
   // visit(places of one level) returns whether to continue.
-  template <class Sources, class Visit> void run(const Sources& sources, Visit&& visit) {
+  template <class Visit> void run(In<int32_t> sources, Visit&& visit) {
     ++turn_;
     rows_.clear();
     for (const int32_t place : sources) {
@@ -124,8 +125,8 @@ class PlaceSearch {
   }
 
   // Calls attempt(place) for up to `most` places but `home`, until it returns true. Returns whether it did.
-  template <class Sources, class Attempt>
-  bool attempt_around(const Sources& sources, int32_t home, int32_t most, Attempt attempt) {
+  template <class Attempt>
+  bool attempt_around(In<int32_t> sources, int32_t home, int32_t most, Attempt attempt) {
     int32_t tried = 0;
     bool done = false;
     run(sources, [&](In<int32_t> level) {
@@ -152,8 +153,8 @@ class PlaceSearch {
   void take(int32_t site) {
     if (seen_[site] == turn_) return;
     seen_[site] = turn_;
-    found_.insert(found_.end(), neighbourhood_.place.begin() + neighbourhood_.place_start[site],
-                  neighbourhood_.place.begin() + neighbourhood_.place_start[site + 1]);
+    const In<int32_t> places = neighbourhood_.places_at(site);
+    found_.insert(found_.end(), places.begin(), places.end());
   }
 
   Neighbourhood neighbourhood_;

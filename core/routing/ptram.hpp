@@ -16,8 +16,7 @@ namespace hopbytes {
 inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
                                           In<int64_t> capacity, const Control& control) {
   const int32_t places = static_cast<int32_t>(capacity.size());
-  std::vector<int32_t> of(places);
-  std::iota(of.begin(), of.end(), 0);
+  auto of = numbers_below<int32_t>(places);
   // A link is private to a place if every route over it begins or ends there: -1 unseen, -2 shared.
   struct Ends {
     int32_t a = -1, b = -1;
@@ -208,12 +207,11 @@ inline int64_t ptram_refine(RoutedGroups& state, const PlaceFit& fit, const Neig
         homes.push_back(state.place(state.flows().source(e)));
         if (!listing) homes.push_back(state.place(state.flows().target(e)));
       });
-    std::sort(homes.begin(), homes.end());
-    homes.erase(std::unique(homes.begin(), homes.end()), homes.end());
+    sort_and_deduplicate(homes);
     int32_t best = -1, best_place = -1;
     for (const int32_t home : homes) {
       near.clear();
-      search.run(In<int32_t>(&home, 1), [&](In<int32_t> level) {
+      search.run({&home, 1}, [&](In<int32_t> level) {
         equals.assign(level.begin(), level.end());
         if (nearby)
           std::stable_sort(equals.begin(), equals.end(),

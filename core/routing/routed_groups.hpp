@@ -89,7 +89,7 @@ class RoutedGroups {
   }
 
   LinkLoads& links() { return links_; }
-  int64_t hop_bytes() const { return hop_bytes_; }  // sum of link loads, independent of the capacities
+  const LinkSums& sums() const { return links_.sums(); }
   const Flows& flows() const { return flows_; }
   int32_t place(int32_t group) const { return place_[group]; }
   int32_t group_at(int32_t place) const { return group_at_[place]; }
@@ -140,7 +140,6 @@ class RoutedGroups {
     const int64_t before = links_.value(link);
     return {change_[link], before, before + change_[link] * links_.price(link)};
   }
-  LinkSums sums() const { return {hop_bytes_, links_.used(), links_.sum(), links_.squares()}; }
 
   // Returns the highest congestion after the proposal and how many links have it, by applying and undoing
   // it.
@@ -152,7 +151,7 @@ class RoutedGroups {
   }
 
   void commit() {
-    for (const int32_t link : touched_) add(link, change_[link]);
+    for (const int32_t link : touched_) links_.add(link, change_[link]);
     HOPBYTES_CHECK(links_.is_consistent());
     if (!set_.empty()) return commit_set();
     place_[group_] = target_;
@@ -192,16 +191,12 @@ class RoutedGroups {
     int64_t out = 0, in = 0;
   };
 
-  void add(int32_t link, int64_t amount) {
-    links_.add(link, amount);
-    hop_bytes_ += amount;
-  }
   // Adds the traffic of an arc between placed groups.
   void enter(int64_t e) {
     const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
     if (a < 0 || b < 0) return;
     routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
-      add(link, amount);
+      links_.add(link, amount);
       over_.enter(link, e);
     });
   }
@@ -323,7 +318,6 @@ class RoutedGroups {
   std::vector<int32_t> visited_sites_;
   std::vector<Relocation> set_;  // proposed together; empty if one group moves or two exchange
   std::vector<int32_t> goal_;  // the new place of the groups in the set, -1 for others
-  int64_t hop_bytes_ = 0;
   int32_t group_ = -1, other_ = -1, target_ = -1, home_ = -1;
 };
 

@@ -1,12 +1,10 @@
-// Routes through a network as data: what all forms share. Every form is a struct with
+// Routes through a network as data: what all forms share. Every form (grid_routes.hpp, table_routes.hpp,
+// hierarchy_routes.hpp) is a struct with endpoints(), single_path() and hops() as in AnyRoutes, and
 //   bool walk(source, target, visit)   calls visit(link, numerator, denominator) for every link a flow takes;
-//                                      returns false if there is no route;
-//   int64_t hops(source, target)       links of a shortest route that the form offers, -1 if there is none;
-//   bool single_path()                 whether every flow takes one path with its full volume;
-//   int64_t endpoints()                number of sources and targets.
+//                                      returns false if there is no route.
 // Sources and targets are endpoints (adapters). A flow on a single path uses every link with share 1/1. A
 // flow that is spread over several paths may visit a link several times; the shares of links at equal depth
-// sum to 1. The forms are defined in grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp.
+// sum to 1.
 #pragma once
 #include <memory>
 

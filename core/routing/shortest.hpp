@@ -9,7 +9,7 @@ namespace hopbytes {
 class ShortestPaths {
  public:
   ShortestPaths(In<int32_t> tail, In<int32_t> head, In<int32_t> row)
-      : tail_(tail), head_(head), row_(row), into_(head, row.size()), from_(tail, row.size()) {}
+      : tail_(tail), head_(head), row_(row), into_(links_of(head)), from_(links_of(tail)) {}
 
   // Fills distance[vertex * stride] with the number of links of a shortest path to `target`; 0 at the
   // target, -1 if there is no path and at all other vertices that do not forward. One backward
@@ -45,20 +45,13 @@ class ShortestPaths {
   }
 
  private:
-  // The links by one of their ends, ascending.
-  struct LinksOfVertices {
-    LinksOfVertices(In<int32_t> end, size_t vertices) : start(vertices + 1), link(end.size()) {
-      order_by_bucket(
-          std::ssize(end), std::ssize(start) - 1, Team::alone(), [&](int64_t i) { return end[i]; }, start,
-          [&](int64_t i, int64_t place) { link[place] = static_cast<int32_t>(i); });
-    }
-    In<int32_t> of(int32_t v) const { return In<int32_t>(link).subspan(start[v], start[v + 1] - start[v]); }
-    std::vector<int64_t> start;
-    std::vector<int32_t> link;
-  };
+  // The links by one of their ends.
+  Buckets<int32_t> links_of(In<int32_t> end) const {
+    return {std::ssize(end), std::ssize(row_), [&](int64_t i) { return end[i]; }};
+  }
 
   In<int32_t> tail_, head_, row_;
-  LinksOfVertices into_, from_;
+  Buckets<int32_t> into_, from_;
   std::vector<int32_t> queue_;
 };
 

@@ -9,10 +9,8 @@ namespace hopbytes {
 struct StoredRoutes {
   In<int64_t> start, link, part, parts;
 
-  template <class Visit> void walk(int64_t row, int64_t volume, int32_t shift, Visit&& visit) const {
-    for (int64_t e = start[row]; e < start[row + 1]; ++e)
-      visit(link[e],
-            part.empty() ? share_of(volume, 1, 1, shift) : share_of(volume, part[e], parts[e], shift));
+  int64_t share(int64_t step, int64_t volume, int32_t shift) const {
+    return part.empty() ? share_of(volume, 1, 1, shift) : share_of(volume, part[step], parts[step], shift);
   }
 };
 
@@ -48,10 +46,11 @@ inline int64_t sum_over_routes(const StoredRoutes& routes, int32_t shift, int64_
     const int64_t first = entries;
     for (int64_t f = flow_start[batch]; f < flow_start[batch + 1]; ++f) {
       const int64_t sign = volume[f] < 0 ? -1 : 1;
-      routes.walk(row[f], sign * volume[f], shift, [&](int64_t l, int64_t share) {
+      for (int64_t e = routes.start[row[f]]; e < routes.start[row[f] + 1]; ++e) {
+        const int64_t l = routes.link[e];
         if (entry_of[l] < first) entry_of[l] = entries, link[entries] = l, amount[entries++] = 0;
-        amount[entry_of[l]] += sign * share;
-      });
+        amount[entry_of[l]] += sign * routes.share(e, sign * volume[f], shift);
+      }
     }
     start[batch + 1] = entries;
   }
@@ -72,11 +71,9 @@ inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int
   expect_changes(added, load, price, value.size());
   const Hybrid hybrid = hybrid_of(terms);
   const LoadSummary now = summarize(load, price);
-  int64_t now_bytes = 0;
-  for (const int64_t amount : load) now_bytes += amount;
   for (int64_t batch = 0; batch < added.batches(); ++batch) {
     int64_t top = now.most;
-    LinkSums sums{now_bytes, now.used, now.sum, now.squares};
+    LinkSums sums = now.sums;
     for (int64_t e = added.start[batch]; e < added.start[batch + 1]; ++e) {
       const int64_t worth = price.empty() ? 1 : price[added.link[e]];
       const int64_t before = load[added.link[e]] * worth, after = before + added.amount[e] * worth;

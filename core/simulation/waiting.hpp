@@ -51,13 +51,8 @@ class WaitingReplay {
         t_(times),
         tolerance_(tolerance),
         at_(arrays.first.begin(), arrays.first.end() - 1),
-        receiver_(arrays.bytes.size(), -1),
-        sender_(arrays.bytes.size(), -1),
-        sent_(arrays.bytes.size(), 0),
-        posted_(arrays.bytes.size(), 0),
-        left_(arrays.bytes.size(), 0.0),
+        message_(arrays.bytes.size()),
         speed_(arrays.bytes.size(), 0.0),
-        behind_(arrays.bytes.size(), -1),
         last_(arrays.queue.empty() ? 0 : *std::max_element(arrays.queue.begin(), arrays.queue.end()) + 1, -1),
         links_(arrays.capacity) {
     for (auto times_of : {t_.passed, t_.begun, t_.arrived})
@@ -81,13 +76,13 @@ class WaitingReplay {
       const int32_t m = a_.message[s];
       const bool rendezvous = a_.protocol[m] == kRendezvous, eager = a_.protocol[m] == kEager;
       if (a_.kind[s] == kSend) {
-        sent_[m] = 1;
-        if (eager || posted_[m]) begin(m);
+        message_[m].sent = true;
+        if (eager || message_[m].posted) begin(m);
       } else if (a_.kind[s] == kPost) {
-        posted_[m] = 1;
-        if (!eager && sent_[m]) begin(m);
+        message_[m].posted = true;
+        if (!eager && message_[m].sent) begin(m);
       } else if (t_.arrived[m] > now_ && (a_.kind[s] == kReceived || rendezvous)) {
-        (a_.kind[s] == kReceived ? receiver_ : sender_)[m] = rank;
+        (a_.kind[s] == kReceived ? message_[m].receiver : message_[m].sender) = rank;
         return;
       }
       t_.passed[s] = now_;
@@ -103,17 +98,17 @@ class WaitingReplay {
   void move(int32_t m) {
     int32_t& last = last_[a_.queue[m]];
     const int32_t before = std::exchange(last, m);
-    if (before >= 0 && !(t_.arrived[before] <= now_)) behind_[before] = m;
+    if (before >= 0 && !(t_.arrived[before] <= now_)) message_[before].behind = m;
     else start(m);
   }
 
   void start(int32_t m) {
     t_.begun[m] = now_;
     const int32_t path = a_.path[m];
-    left_[m] = a_.bytes[m];
-    if (!(left_[m] > 0)) return arrive(m);
+    message_[m].left = a_.bytes[m];
+    if (!(message_[m].left > 0)) return arrive(m);
     if (a_.start[path] == a_.start[path + 1]) {
-      plan(now_ + left_[m] / a_.rate[path], m);
+      plan(now_ + message_[m].left / a_.rate[path], m);
       return;
     }
     active_.push_back(m);
@@ -122,22 +117,23 @@ class WaitingReplay {
 
   void arrive(int32_t m) {
     t_.arrived[m] = now_;
-    if (behind_[m] >= 0) start(behind_[m]);
-    if (sender_[m] >= 0) woken_.push_back(sender_[m]);
-    if (receiver_[m] >= 0) woken_.push_back(receiver_[m]);
+    if (message_[m].behind >= 0) start(message_[m].behind);
+    if (message_[m].sender >= 0) woken_.push_back(message_[m].sender);
+    if (message_[m].receiver >= 0) woken_.push_back(message_[m].receiver);
   }
 
   // Goes to the next moment at which a latency is over or a message arrives; returns whether there is one.
   bool advance() {
     if (changed_) share_links();
     double next = ahead_.empty() ? std::numeric_limits<double>::infinity() : ahead_.top().time;
-    for (const int32_t m : active_) next = std::min(next, now_ + left_[m] / speed_[m]);
+    for (const int32_t m : active_) next = std::min(next, now_ + message_[m].left / speed_[m]);
     if (next == std::numeric_limits<double>::infinity()) return false;
     std::vector<int32_t> ended;
     std::erase_if(active_, [&](int32_t m) {
-      const double end = now_ + left_[m] / speed_[m];  // of what rounding leaves, no time might pass
-      left_[m] -= speed_[m] * (next - now_);
-      const bool ends = end <= next || left_[m] <= tolerance_ * a_.bytes[m];
+      double& left = message_[m].left;
+      const double end = now_ + left / speed_[m];  // of what rounding leaves, no time might pass
+      left -= speed_[m] * (next - now_);
+      const bool ends = end <= next || left <= tolerance_ * a_.bytes[m];
       if (ends) ended.push_back(m);
       return ends;
     });
@@ -170,6 +166,12 @@ class WaitingReplay {
     links_.share(active_, entries, penalty, speed_);
   }
 
+  struct Message {
+    int32_t receiver = -1, sender = -1;  // the ranks that wait for it
+    int32_t behind = -1;  // the message of its queue that waits for it
+    bool sent = false, posted = false;
+    double left = 0;  // bytes that have not arrived
+  };
   struct Event {
     double time;
     int64_t number;
@@ -183,10 +185,9 @@ class WaitingReplay {
   int64_t planned_ = 0;
   bool changed_ = false;
   std::vector<int64_t> at_;  // the next step of every rank
-  std::vector<int32_t> receiver_, sender_;  // the ranks that wait for a message; -1: none
-  std::vector<uint8_t> sent_, posted_;
-  std::vector<double> left_, speed_;  // of every message: bytes that have not arrived, and bytes per second
-  std::vector<int32_t> behind_, last_;
+  std::vector<Message> message_;
+  std::vector<double> speed_;  // of every message: bytes per second
+  std::vector<int32_t> last_;  // of every queue
   FairLinks links_;
   std::vector<int32_t> active_, woken_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> ahead_;

@@ -17,7 +17,7 @@ namespace hopbytes {
 inline int64_t stream_check(const StreamBlock& block, int64_t n, Out<uint64_t> sums) {
   expect(sums.size() == 4, "sums");
   expect_block(block, n);
-  for (int64_t row = 0; row < block.rows(); ++row) {
+  for (int64_t row = 0; row < block.n(); ++row) {
     const int64_t u = block.first + row;
     if (!block.load.empty())
       sums[2] += mixed(static_cast<uint64_t>(u) * kGolden + mixed(static_cast<uint64_t>(block.load[row])));
@@ -93,10 +93,10 @@ inline int32_t best_cluster(const StreamSketch& sketch, const SparseSums& near, 
 inline int64_t stream_cluster(const StreamBlock& block, StreamSketch sketch, int64_t heaviest, int64_t row) {
   expect_sketch(sketch);
   expect_numbers(block, sketch.cluster, 0, std::ssize(sketch.cluster), "clusters");
-  expect(row >= 0 && row <= block.rows(), "a row and a block");
+  expect(row >= 0 && row <= block.n(), "a row and a block");
   sketch.heaviest = heaviest;
   SparseSums near;
-  for (; row < block.rows(); ++row) {
+  for (; row < block.n(); ++row) {
     const int64_t vertex = block.first + row;
     const int64_t begin = block.indptr[row], end = block.indptr[row + 1];
     if (sketch.pairs[0] + (end - begin) > usable_pairs(sketch)) return row;

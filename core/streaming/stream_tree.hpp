@@ -10,23 +10,17 @@
 namespace hopbytes {
 
 // Rows of vertices from `first` on; targets are of the whole graph. Empty weights and loads mean 1 each.
-struct StreamBlock {
+struct StreamBlock : Csr {
   int64_t first = 0;
-  In<int64_t> indptr;
-  In<int32_t> target;
-  In<int64_t> weight;
   In<int64_t> load;
-
-  int64_t rows() const { return static_cast<int64_t>(indptr.size()) - 1; }
-  int64_t w(int64_t arc) const { return weight.empty() ? 1 : weight[arc]; }
 };
 
 // Throws unless these are rows of a graph with n vertices; targets may be wrong.
 inline void expect_block(const StreamBlock& block, int64_t n) {
   expect_offsets(block.indptr, block.target.size(), "arrays of a block");
-  expect(block.first >= 0 && block.rows() <= n - block.first &&
+  expect(block.first >= 0 && block.n() <= n - block.first &&
              (block.weight.empty() || block.weight.size() == block.target.size()) &&
-             (block.load.empty() || std::ssize(block.load) == block.rows()),
+             (block.load.empty() || std::ssize(block.load) == block.n()),
          "arrays of a block");
 }
 
@@ -35,7 +29,7 @@ inline void expect_numbers(const StreamBlock& block, In<int32_t> number, int64_t
                            const char* what) {
   expect_block(block, std::ssize(number));
   expect_below(block.target, std::ssize(number), "targets");
-  expect_below(number.subspan(block.first, block.rows()), count, what, Team::alone(), lowest);
+  expect_below(number.subspan(block.first, block.n()), count, what, Team::alone(), lowest);
   bool wrong = false;
   for (const int32_t v : block.target) wrong |= number[v] < lowest || number[v] >= count;
   if (wrong) throw std::invalid_argument(std::string(what) + " outside their range");
@@ -91,7 +85,7 @@ class StreamMapper {
   void assign(const StreamBlock& block, In<double> penalty) {
     expect_numbers(block, state_.pe, -1, tree_.k(), "PEs");
     expect(penalty.size() == tree_.cap.size(), "penalties of a tree");
-    for (int64_t row = 0; row < block.rows(); ++row) {
+    for (int64_t row = 0; row < block.n(); ++row) {
       const int64_t vertex = block.first + row;
       const Size size = size_of(block, row);
       if (state_.pe[vertex] >= 0) remove(state_.pe[vertex], size);
@@ -108,7 +102,7 @@ class StreamMapper {
   // Moves vertices of the block to PEs of their neighbours where that lowers J and keeps the bounds.
   void refine(const StreamBlock& block) {
     expect_numbers(block, state_.pe, -1, tree_.k(), "PEs");
-    for (int64_t row = 0; row < block.rows(); ++row) {
+    for (int64_t row = 0; row < block.n(); ++row) {
       const int64_t vertex = block.first + row;
       const int32_t own = state_.pe[vertex];
       const Size size = size_of(block, row);

@@ -37,4 +37,22 @@ void order_by_bucket(int64_t count, int64_t buckets, Team& team, BucketOf bucket
   });
 }
 
+// The numbers 0 .. count - 1 by bucket, and those of a bucket ascending.
+template <class T> class Buckets {
+ public:
+  Buckets() = default;
+  template <class BucketOf>
+  Buckets(int64_t count, int64_t buckets, BucketOf bucket_of) : first_(buckets + 1), item_(count) {
+    const auto place = [&](int64_t i, int64_t position) { item_[position] = static_cast<T>(i); };
+    order_by_bucket(count, buckets, Team::alone(), bucket_of, first_, place);
+  }
+  std::span<const T> of(int64_t bucket) const {
+    return std::span(item_).subspan(first_[bucket], first_[bucket + 1] - first_[bucket]);
+  }
+
+ private:
+  std::vector<int64_t> first_;
+  std::vector<T> item_;
+};
+
 }  // namespace hopbytes

@@ -40,9 +40,7 @@ struct Team::Loop {
 
 class Team::Helpers {
  public:
-  explicit Helpers(int32_t most) : most_(most), idle_(most) {}
-
-  bool has_idle() const { return idle_.load(std::memory_order_relaxed) > 0; }
+  explicit Helpers(int32_t most) : most_(most) {}
 
   void run(int64_t count, const Job& job) {
     Loop loop(count, job, current_loop);
@@ -90,7 +88,6 @@ class Team::Helpers {
   void end(Loop& loop) {
     Lock lock(lock_);
     std::erase(loops_, &loop);
-    idle_.fetch_add(1, std::memory_order_relaxed);
     while (loop.helping > 0) {
       if (Loop* other = first_open([&](const Loop& each) { return each.is_within(&loop); })) {
         help(*other, lock);
@@ -100,7 +97,6 @@ class Team::Helpers {
         loop.awaited = false;
       }
     }
-    idle_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   // Lets others go on for some microseconds, within which the next loop often begins. Returns whether a loop
@@ -128,12 +124,10 @@ class Team::Helpers {
   void help(Loop& loop, Lock& lock) {
     const int32_t worker = ++loop.joined;
     loop.helping.fetch_add(1, std::memory_order_relaxed);
-    idle_.fetch_sub(1, std::memory_order_relaxed);
     wake(loop.count - loop.next.load(std::memory_order_relaxed) - 1);
     lock.unlock();
     work(loop, worker);
     lock.lock();
-    idle_.fetch_add(1, std::memory_order_relaxed);
     if (loop.helping.fetch_sub(1) == 1 && loop.awaited) loop.progress.notify_one();
   }
 
@@ -178,7 +172,6 @@ class Team::Helpers {
   }
 
   const int32_t most_;
-  std::atomic<int32_t> idle_;
   std::mutex lock_;  // of what follows
   std::condition_variable begun_;
   std::vector<Loop*> loops_;  // that go on, in the order in which they were begun
@@ -190,8 +183,6 @@ class Team::Helpers {
 Team::Team(int32_t threads)
     : threads_(std::max(1, threads)), helpers_(std::make_unique<Helpers>(threads_ - 1)) {}
 Team::~Team() = default;
-
-bool Team::has_idle() const { return helpers_->has_idle(); }
 
 void Team::run(int64_t count, const Job& job) {
   if (count > 1 && threads_ > 1) return helpers_->run(count, job);

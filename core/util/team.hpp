@@ -24,8 +24,6 @@ class Team {
   ~Team();
 
   int32_t threads() const { return threads_; }
-  // Whether there are threads that have nothing to do at the moment.
-  bool has_idle() const;
 
   // Calls job(worker, 0) .. job(worker, count - 1), and returns when all have ended.
   void run(int64_t count, const Job& job);

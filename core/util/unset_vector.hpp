@@ -18,7 +18,8 @@ template <class T> struct UnsetElements : std::allocator<T> {
 };
 
 // For arrays that a pass over ranges writes first: they are not filled before it, and the threads of the pass
-// share the time in which the system provides their pages.
+// share the time in which the system provides their pages. Pages that are never written never become
+// resident, so arrays may have the size of an upper bound.
 template <class T> using UnsetVector = std::vector<T, UnsetElements<T>>;
 
 }  // namespace hopbytes

@@ -56,57 +56,39 @@ if TYPE_CHECKING:
     from hopbytes.solve.remapper import Remapper as Remapper
     from hopbytes.util.limits import Limits as Limits
 
-#: Public name → module that defines it, or that it is (see _MODULES).
-_MODULE_OF = {
-    "Allocation": "hopbytes.model.allocation",
-    "ArrayMapping": "hopbytes.solve.map_arrays",
-    "BatchReport": "hopbytes.solve.changing",
-    "Bounds": "hopbytes.algorithms.base",
-    "Chain": "hopbytes.solve.presets",
-    "CommGraph": "hopbytes.model.comm_graph",
-    "Constraints": "hopbytes.solve.problem",
-    "Effort": "hopbytes.algorithms.base",
-    "Evaluation": "hopbytes.cost.metrics.evaluation",
-    "FormatError": "hopbytes.errors",
-    "HopbytesError": "hopbytes.errors",
-    "HopbytesWarning": "hopbytes.errors",
-    "InfeasibleError": "hopbytes.errors",
-    "Limits": "hopbytes.util.limits",
-    "Machine": "hopbytes.machines.base",
-    "Mapper": "hopbytes.algorithms.base",
-    "Mapping": "hopbytes.model.mapping",
-    "MappingComparison": "hopbytes.show.evaluation_text",
-    "MappingInfo": "hopbytes.model.mapping",
-    "MissingPackageError": "hopbytes.errors",
-    "Prediction": "hopbytes.simulation.simulate",
-    "Receipt": "hopbytes.formats.exchange",
-    "Refiner": "hopbytes.algorithms.base",
-    "Remapper": "hopbytes.solve.remapper",
-    "ScaleError": "hopbytes.errors",
-    "UnsupportedError": "hopbytes.errors",
-    "WrongTypeError": "hopbytes.errors",
-    "allocate": "hopbytes.machines.allocate.allocate",
-    "compare": "hopbytes.show.evaluation_text",
-    "convert": "hopbytes.formats.exchange",
-    "evaluate": "hopbytes.cost.metrics.evaluation",
-    "map_arrays": "hopbytes.solve.map_arrays",
-    "map_phases": "hopbytes.solve.map_phases",
-    "map_stream": "hopbytes.solve.map_stream",
-    "map_tasks": "hopbytes.solve.map_tasks",
-    "mappers": "hopbytes.algorithms.mappers",
-    "plot": "hopbytes.show.plot",
-    "presets": "hopbytes.solve.presets",
-    "read": "hopbytes.formats.exchange",
-    "read_mapping": "hopbytes.formats.exchange",
-    "read_pattern": "hopbytes.formats.exchange",
-    "refiners": "hopbytes.algorithms.refiners",
-    "simulate": "hopbytes.simulation.simulate",
-    "write": "hopbytes.formats.exchange",
-    "write_report": "hopbytes.show.page",
+#: Module → the public names that it defines, or that it is (see _MODULES).
+_NAMES_IN = {
+    "hopbytes.algorithms.base": "Bounds Effort Mapper Refiner",
+    "hopbytes.algorithms.mappers": "mappers",
+    "hopbytes.algorithms.refiners": "refiners",
+    "hopbytes.cost.metrics.evaluation": "Evaluation evaluate",
+    "hopbytes.errors":
+        "FormatError HopbytesError HopbytesWarning InfeasibleError MissingPackageError "
+        "ScaleError UnsupportedError WrongTypeError",
+    "hopbytes.formats.exchange": "Receipt convert read read_mapping read_pattern write",
+    "hopbytes.machines.allocate.allocate": "allocate",
+    "hopbytes.machines.base": "Machine",
+    "hopbytes.model.allocation": "Allocation",
+    "hopbytes.model.comm_graph": "CommGraph",
+    "hopbytes.model.mapping": "Mapping MappingInfo",
+    "hopbytes.show.evaluation_text": "MappingComparison compare",
+    "hopbytes.show.page": "write_report",
+    "hopbytes.show.plot": "plot",
+    "hopbytes.simulation.simulate": "Prediction simulate",
+    "hopbytes.solve.changing": "BatchReport",
+    "hopbytes.solve.map_arrays": "ArrayMapping map_arrays",
+    "hopbytes.solve.map_phases": "map_phases",
+    "hopbytes.solve.map_stream": "map_stream",
+    "hopbytes.solve.map_tasks": "map_tasks",
+    "hopbytes.solve.presets": "Chain presets",
+    "hopbytes.solve.problem": "Constraints",
+    "hopbytes.solve.remapper": "Remapper",
+    "hopbytes.util.limits": "Limits",
 }
+_MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
 _MODULES = ("mappers", "plot", "presets", "refiners")
 
-__all__ = [*_MODULE_OF, "__version__"]
+__all__ = [*sorted(_MODULE_OF), "__version__"]
 
 
 #: Names that people try, and what does it; others are compared with the public names.

@@ -74,11 +74,6 @@ def damaged(name: str, expected: str) -> Iterator[None]:
     """Turn what readers and libraries raise on damaged content inside the block into FormatError.
 
     Numbers of thousands of digits, cut headers and missing fields end in exceptions of any kind.
-
-    Raises
-    ------
-    FormatError
-        ``name: damaged (what was raised), expected …``
     """
     try:
         yield
@@ -114,19 +109,18 @@ class HopbytesWarning(UserWarning):
     """Something about a result that its reader should know; the same text is in ``info["notices"]``."""
 
 
+def internal_error(what: str) -> HopbytesError:
+    """Return the error for a result that contradicts its definition."""
+    return HopbytesError(f"internal error: {what}; please report this")
+
+
 def no_thread() -> UnsupportedError:
     """Return the error for a process that may not start another thread."""
     return UnsupportedError("no thread can be started, expected a higher limit of processes (ulimit -u)")
 
 
 def package(name: str, purpose: str) -> Any:
-    """Import an optional package, such as pandas.
-
-    Raises
-    ------
-    MissingPackageError
-        ``"to_frame() needs the package pandas, which is not installed: pip install pandas"``.
-    """
+    """Import an optional package, such as pandas, which `purpose` needs; MissingPackageError without it."""
     try:
         return importlib.import_module(name)
     except ImportError:

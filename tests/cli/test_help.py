@@ -3,10 +3,9 @@
 import re
 import shlex
 
-import click
 import pytest
 
-from hopbytes.cli.app import app, command_of, wrong_use
+from hopbytes.cli.app import command_of
 from hopbytes.cli.help_text import page_of, terminal_text
 from hopbytes.cli.slips import FORMER
 from hopbytes.cli.verbs import START, VERBS
@@ -92,26 +91,3 @@ def test_lists_show_no_marks_of_python_documentation(hopbytes, kind):
     assert "`" not in text
     assert ":class:" not in text
     assert max(map(len, text.splitlines())) <= 100  # COLUMNS of these tests
-
-
-@pytest.mark.parametrize(
-    ("words", "facts"),
-    [
-        (["map"], ["PATTERN is missing"]),
-        (["run", "--", "mpirun"], ["--pattern is missing"]),
-        (["run", "--pattern"], ["--pattern", "requires an argument"]),
-        (["map", "P", "--threads", "0"], ["--threads", "0"]),
-        (["map", "P", "--seed", "x"], ["--seed", "'x'"]),
-        (["map", "P", "--time-limit", "soon"], ["--time-limit", "'soon'", "5m"]),
-        (["map", "P", "--sead", "1"], ["--sead", "--seed"]),
-        (["mapp"], ["'mapp'", "'map'"]),
-    ],
-)
-def test_wrong_use_is_one_line_that_names_the_help(words, facts):
-    with pytest.raises(click.UsageError) as caught, app.make_context("hopbytes", list(words)) as context:
-        app.invoke(context)
-    line = wrong_use(caught.value)
-    assert "\n" not in line
-    assert "--help" in line
-    for fact in facts:
-        assert fact in line

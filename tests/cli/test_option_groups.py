@@ -57,39 +57,30 @@ def test_a_time_limit_with_a_unit(hopbytes):
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("parser", "typed", "meant"),
     [
-        ("0", 0), ("2.5", 2.5), ("90s", 90), ("5m", 300), ("1h", 3600), ("1h30m", 5400), ("1H 5M", 3900),
-        ("0.5h", 1800),
+        (seconds, "0", 0), (seconds, "2.5", 2.5), (seconds, "90s", 90), (seconds, "5m", 300),
+        (seconds, "1h", 3600), (seconds, "1h30m", 5400), (seconds, "1H 5M", 3900), (seconds, "0.5h", 1800),
+        (phase_number, "2", 2), (phase_number, "all", "all"), (factor, "1e-3", 0.001),
+        *((work_units, each, 60959284) for each in ("60959284", "60,959,284", "60_959_284", " 60,959,284 ")),
     ],
 )  # fmt: skip
-def test_durations(typed, meant):
-    assert seconds(typed) == meant
-
-
-@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "1e400", "", "m", "5d", "5mm", "1.2.3s", "5 minutes"])
-def test_no_duration(typed):
-    with pytest.raises(BadParameter, match="expected seconds such as 300"):
-        seconds(typed)
+def test_numbers_are_understood(parser, typed, meant):
+    assert parser(typed) == meant
 
 
 @pytest.mark.parametrize(
-    ("parser", "typed"),
-    [*((phase_number, word) for word in ("1", "-2", "x", "2147483648", "ALL")),
-     *((factor, word) for word in ("0", "-1", "x", "nan", "inf"))],
+    ("parser", "expected", "words"),
+    [
+        (seconds, "seconds such as 300",
+         ["-1", "nan", "inf", "1e400", "", "m", "5d", "5mm", "1.2.3s", "5 minutes"]),
+        (phase_number, "a number", ["1", "-2", "x", "2147483648", "ALL"]),
+        (factor, "a number", ["0", "-1", "x", "nan", "inf"]),
+        (work_units, "a number of scanned edges such as 60,959,284",
+         ["-1", "1,2", "1,2345", "1,234_567", ",123", "1e6", "0x10", "", "9" * 31]),
+    ],
 )  # fmt: skip
-def test_phases_and_factors(parser, typed):
-    assert (phase_number("2"), phase_number("all"), factor("1e-3")) == (2, "all", 0.001)
-    with pytest.raises(BadParameter, match="expected a number"):
-        parser(typed)
-
-
-@pytest.mark.parametrize("typed", ["60959284", "60,959,284", "60_959_284", " 60,959,284 "])
-def test_numbers_of_scanned_edges(typed):
-    assert work_units(typed) == 60_959_284
-
-
-@pytest.mark.parametrize("typed", ["-1", "1,2", "1,2345", "1,234_567", ",123", "1e6", "0x10", "", "9" * 31])
-def test_no_number_of_scanned_edges(typed):
-    with pytest.raises(BadParameter, match="such as 60,959,284"):
-        work_units(typed)
+def test_what_is_no_number_is_refused(parser, expected, words):
+    for typed in words:
+        with pytest.raises(BadParameter, match=f"expected {expected}"):
+            parser(typed)

@@ -107,11 +107,8 @@ def test_an_error_of_all_is_said_once_and_one_of_a_single_process_ends_all(ranks
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["--stream", "--distributed"], "--stream and --distributed exclude each other"),
-    (["--strategy", "both"], "--strategy needs --distributed"),
     (["--passes", "2"], "--passes needs --stream"),
     (["--distributed", "--strategy", "scenic"], "unknown strategy"),
-    (["--distributed", "--refine", "swap"], "--distributed and --refine exclude each other"),
     (["--stream", "--processes"], "--stream and --processes exclude each other"),
     (["--distributed", "grid:5x5"], "one graph is streamed or distributed"),
     (["--distributed", "--processes", "--on", "core:3"], "expected at most one for each of the 3 slots"),

@@ -37,21 +37,3 @@ def test_a_migration_is_counted_and_priced(hopbytes, tmp_path):
     assert record["migration_cost"] == 1000 * record["migrations"]
     plain = hopbytes("map", EXAMPLE, *ON, "--initial", start, "--migration-price", 1000)
     assert f"{record['migrations']} of 64 tasks migrate" in plain.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        (("--fixed", "FILE"), "FILE:2: PE 99, expected one of 0..63"),
-        (("--forbidden", "FILE"), "FILE:2: PE 99, expected one of 0..63"),
-        (("--fixed", "/nowhere"), "/nowhere: cannot be read"),
-        (("--migration-price", "4"), "needs an initial mapping"),
-        (("--capacity", "node=1"), "expected LEVEL=NUMBERS:N"),
-    ],
-)
-def test_faults_are_one_line(hopbytes, file, options, what):
-    path = file("places", "0 1\n1 99\n")
-    done = hopbytes("map", EXAMPLE, *ON, *(path if word == "FILE" else word for word in options), code=1)
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert what.replace("FILE", str(path)) in done.stderr

@@ -43,17 +43,6 @@ def test_tables_fit_in_pipes_too(columns, widest, complete):
     assert ("random, range" in text) == (complete and widest == 120)
 
 
-def test_sizes_have_units_on_the_screen_and_are_exact_in_json():
-    words = ("eval", PATTERN, *ON, "--order", "cyclic")
-    facts = json.loads(output_with(80, *words, "--json"))
-    exact = facts["inter_node_volume"]
-    row = next(line for line in table_of(output_with(80, *words)) if line.startswith("volume between nodes"))
-    assert exact > 10**6
-    assert row.split()[3:5] == [f"{exact / 10**6:.3g}", "MB"]
-    few, many = (len(table_of(output_with(80, *words, *more))) for more in ((), ("--all",)))
-    assert few < many / 1.5
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("stored") / "placed.json"
@@ -103,8 +92,3 @@ def test_long_lists_of_ranks_are_cut_and_counted():
     lines = ranks_per_node(scattered, 60)
     assert len(lines) == 2
     assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)
-
-
-def test_a_terminal_shows_nodes_and_how_to_write(tmp_path):
-    with on_terminal("map", "stencil:2x2", "--on", "node:2 core:2", folder=tmp_path) as program:
-        assert b"-o FILE writes the mapping" in program.rest()

@@ -158,37 +158,6 @@ def test_evaluations_are_drawn_beside_their_table(hopbytes, tmp_path, mapping_fi
     assert all(words in text for words in ("before: ranks in order", "after: this mapping", "between nodes"))
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (("show", "torus:4", "--route", "0", "4"), "--route: node '4', expected a number from 0 to 3"),
-        (("show", "node:4 core:2", "--route", "0", "1"), "--route needs a machine with links"),
-        (("show", "torus:4", "--route", "a", "1"), "node 'a', expected a number from 0 to 3, or n0 to n3"),
-        (("show", "torus:4", "--route", "n4", "1"), "--route: node 'n4'"),
-        (("show", "torus:4", "--hosts", "n[0-1],x"), "1 of them none of n0 to n3 (x)"),
-        (("show", "node:4 core:2", "--hosts", "n[0-1]"), "2 hosts for 4 nodes"),
-        (("show", "node:2", "-o", "no/x.svg"), "no/x.svg: cannot be written: the folder "),
-        (("show", "node:2", "-o", "x.bmp"), "x.bmp: a picture is written as .svg, .png, .pdf"),
-        (("show", "node:2", "-o", "."), ".: a picture is written as .svg, .png, .pdf"),
-        (("show", "m.txt", "-o", "x.svg"), "m.txt is a mapping without its machine, expected --on"),
-        (("show", "m.json", "--on", "node:3 core:8", "-o", "x.svg"), "m.json: was made for 16 slots"),
-        (("show", "m.txt", "--on", "core:4", "-o", "x.svg"), "m.txt:"),
-        (("show", "absent.txt", "--on", "core:4", "-o", "x.svg"), "absent.txt: no such file, expected a"),
-        (("show", "strong", "-o", "x.svg"), ""),
-        (("eval", "stencil:5x5", "m.json", "-o", "x.svg"), "m.json: a mapping of 16 tasks, expected 25"),
-        (("eval", "stencil:4x4", "m.json", "-o", "no/x.svg"), "no/x.svg: cannot be written"),
-        (("eval", "stencil:4x4", "m.json", "-o", "m.json"), "m.json: a picture is written as"),
-    ],
-)
-def test_faults_are_one_line(hopbytes, tmp_path, mapping_files, command, said):
-    done = hopbytes(*command)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("hopbytes: ")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "x.svg").exists()
-
-
 def test_probe_writes_a_file_that_on_takes(hopbytes, tmp_path):
     target = tmp_path / "job.machine.json"
     done = hopbytes("probe", "-o", target, "--", "env")

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 SLOW = "node:4@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7"
 
 
@@ -25,27 +23,6 @@ def test_the_record_says_what_was_assumed(hopbytes):
     assert record["predictions"][0]["mapping"] == "in order (fill)"
     assert any("hdr100" in notice and "--assume" in notice for notice in record["notices"])
     assert all(notice in done.stderr for notice in record["notices"])
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("simulate", "stencil:4x2"), 2, "--on"),
-        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--bytes-scale", "-1"), 2, "--bytes-scale"),
-        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--assume", "none"), 1, "--assume"),
-        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--grade", "exact"), 1, "bound"),
-        (("simulate", "stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
-        (("simulate", "stencil:4x2", "--on", "node:4 core:2", "--platform", "no/m.xml"), 1, "no/m.xml"),
-        (("advise", "stencil:4x2"), 2, "--on"),
-        (("advise", "stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
-        (("advise", "stencil:4x2", "--on", "node:4 core:2", "--assume", "none"), 1, "--assume"),
-        (("advise", "stencil:4x2", "--on", "node:4 core:2", "--preset", "eko"), 1, "eco"),
-    ],
-)
-def test_wrong_use_is_one_line(hopbytes, words, code, said):
-    done = hopbytes(*words)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert said in done.stderr.splitlines()[-1]
 
 
 def test_the_platform_is_that_of_the_launchers_order(hopbytes, tmp_path):

@@ -226,8 +226,6 @@ LIMITS = [
     ("hopbytes.solve.remapper.MOST_COST", 18, changed(volume=9)),
     ("hopbytes.solve.remapper.MOST_COST", 28, changed(migration_price=7)),
     ("hopbytes.solve.remapper.MOST_LOAD", 10, changed(load=6)),
-    ("hopbytes.algorithms.mappers.treematch.MOST_LISTED", 7,
-     lambda _: hb.map_tasks(hb.CommGraph.from_edges([0], [1]), "core:2", "treematch:list_up_to=7")),
 ]
 
 

@@ -39,7 +39,7 @@ def on(machine, tasks):
 def check_agreement(graph, where):
     """Compare the verdicts on the mapping of preset fast, and the advice about all of them."""
     mapping = hb.map_tasks(graph, where, "fast", partition=False, threads=1)
-    _, mapped = judged(graph, mapping)
+    mapped = judged(graph, mapping)
     read = hb.Mapping(mapping.pe, where)  # as from a launch file
     evaluated = verdict(graph, read, hb.evaluate(graph, read, random_seeds=0))
     page = page_of(graph, {"fast": mapping}, "fill", Origin()).judged[0]
@@ -88,7 +88,7 @@ def test_mappings_for_other_weights(weight):
     graph = hb.read(README[1])
     where = hb.allocate("node:8@10:bw=1e9:lat=1e-6 package:2@3:bw=5e9:lat=1e-6 core:6@1:bw=1e10:lat=1e-6")
     mapping = hb.map_tasks(graph, where, "fast", weight=weight)
-    _, mapped = judged(graph, mapping)
+    mapped = judged(graph, mapping)
     evaluated = verdict_of(graph, mapping, hb.evaluate(graph, mapping, random_seeds=0))
     assert evaluated.to_dict() == mapped.to_dict()
     assert mapped.unit == ("B" if weight == "time" else "messages")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions
 from helpers.strategies import random_graph
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, mappers, refiners
@@ -131,28 +130,11 @@ def test_what_needs_links_says_so(options):
         map_tasks(graph, hb.allocate("node:2@10 core:4@1"), **options)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("umc:rule=best", "expected one of lexicographic paper"),
-        ("ptram:rule=best", "expected one of paper count"),
-        ("ptram:ties=odd", "expected one of number nearby"),
-        ("congestion:goal=hops", "max_congestion"),
-        ("routed:goal=x", "max_congestion"),
-    ],
-)
-def test_options_that_do_not_exist(text, expected):
-    with pytest.raises(UnsupportedError, match=mentions(*expected.split())):
-        build(refiners, text)
-
-
 def test_weights_of_the_hybrid_metric():
     assert build(mappers, "ptram:weights=2/0/1/0.5").weights == "2/0/1/0.5"
     for wrong in ("1/1/1", "1/1/1/x", "1/1/1/-1", "1/1/1/inf"):
         with pytest.raises(UnsupportedError, match="four numbers >= 0"):
             build(mappers, f"ptram:weights={wrong}")
-    with pytest.raises(UnsupportedError, match="volume, messages"):
-        build(mappers, "ug:weight=hops")
 
 
 def test_annealing_ends_with_the_deadline():

@@ -23,15 +23,6 @@ from hopbytes.fabrics.fabric import (
 from hopbytes.fabrics.ibnetdiscover import Device
 
 
-def test_loops_are_named(tmp_path):
-    text = two_level_fabric()
-    lid = text.lid("n8 mlx5_0")
-    text.tables["spine1"][lid] = 1  # back to leaf1 instead of down to leaf2
-    fabric = read_fabric(text.write(tmp_path))
-    with pytest.raises(FormatError, match=mentions("n8", "mlx5_0", "'leaf1'")):
-        follow(fabric)
-
-
 def test_unrouted_pairs_are_found(tmp_path):
     text = two_level_fabric()
     del text.tables["leaf1"][text.lid("n8 mlx5_0")]

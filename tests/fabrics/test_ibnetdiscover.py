@@ -262,13 +262,3 @@ def test_parallel_cables_stay_apart(tmp_path):
     assert len(up) == 3
     used = {route(fabric, a, b)[1] for a in range(4) for b in range(4, 8)}
     assert len(used) > 1
-
-
-def test_aggregation_nodes_are_no_hosts(tmp_path):
-    text = two_level_fabric()
-    text.adapters.append("Mellanox Technologies Aggregation Node")
-    text.cables.append((Plug("spine1", 20), Plug(text.adapters[-1], 1), "4xHDR"))
-    for ports in (False, True):
-        fabric = read_fabric(text.write(tmp_path / str(ports), ports=ports))
-        assert (len(fabric.adapters), fabric.n_links) == (8, 24)
-        assert fabric.notices == ("1 aggregation node left out: no host",)

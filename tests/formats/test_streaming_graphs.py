@@ -105,20 +105,17 @@ def test_an_edge_list_in_any_order_becomes_the_symmetric_graph(tmp_path, columns
     assert np.array_equal(np.concatenate([np.diff(b.indptr) for b in blocks]), np.diff(whole.indptr))
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("3 2\n2\n1 3\n", 1),  # the last vertex has no line: one without neighbours
-        ("3 2\n2      \n", 3),  # two vertices are missing
-        ("3 2\n2\n1 3\n2\n4\n", 5),
-        ("3 2\n2\n1 9\n2\n", 3),
-        ("3 2\n2\n1 x\n2\n", 3),
-        ("3 2\n2\n1 2\n2\n", 3),
-        ("3 3\n2\n1 3\n2\n", 1),
-        ("3 1\n2\n1 3\n2\n", 1),
-        ("3 2 1\n2 5\n1 5 3\n2 1\n", 3),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [
+    ("3 2\n2\n1 3\n", 1),  # the last vertex has no line: one without neighbours
+    ("3 2\n2      \n", 3),  # two vertices are missing
+    ("3 2\n2\n1 3\n2\n4\n", 5),
+    ("3 2\n2\n1 9\n2\n", 3),
+    ("3 2\n2\n1 x\n2\n", 3),
+    ("3 2\n2\n1 2\n2\n", 3),
+    ("3 3\n2\n1 3\n2\n", 1),
+    ("3 1\n2\n1 3\n2\n", 1),
+    ("3 2 1\n2 5\n1 5 3\n2 1\n", 3),
+])  # fmt: skip
 def test_a_malformed_metis_file_is_an_error_with_its_line(tmp_path, text, line):
     path = file_with(tmp_path / "bad.graph", text)
     with pytest.raises(FormatError) as error, open_graph(path) as stream:

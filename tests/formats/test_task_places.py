@@ -39,26 +39,23 @@ def test_compressed_files_are_read(tmp_path):
     assert read_fixed(path, 2, 1).tolist() == [-1, 0]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        ("0 1\n1\n", 2, "1 word expected tasks and PEs"),
-        ("0 1 2\n", 1, "3 words"),
-        ("7 1\n", 1, "7 0..6"),
-        ("0 4\n", 1, "4 0..3"),
-        ("0-9 1\n", 1, "task 9"),
-        ("3-1 1\n", 1, "'3-1'"),
-        ("a 1\n", 1, "'a'"),
-        ("-1 1\n", 1, "'-1'"),
-        ("0 1.5\n", 1, "'1.5'"),
-        ("0, 1\n", 1, "'' expected a task"),
-        ("99999999999999999999 1\n", 1, "expected a task"),
-        ("0 1-2\n", 1, "2 PEs expected the one"),
-        ("0-2 1\n1 2\n", 2, "1 2"),
-        (b"\xff\x00 1\n", 1, "xff"),
-        (b"0 1" + b" " * (1 << 20) + b"\n", 1, "the line has more than"),
-    ],
-)
+@pytest.mark.parametrize(("text", "line", "what"), [
+    ("0 1\n1\n", 2, "1 word expected tasks and PEs"),
+    ("0 1 2\n", 1, "3 words"),
+    ("7 1\n", 1, "7 0..6"),
+    ("0 4\n", 1, "4 0..3"),
+    ("0-9 1\n", 1, "task 9"),
+    ("3-1 1\n", 1, "'3-1'"),
+    ("a 1\n", 1, "'a'"),
+    ("-1 1\n", 1, "'-1'"),
+    ("0 1.5\n", 1, "'1.5'"),
+    ("0, 1\n", 1, "'' expected a task"),
+    ("99999999999999999999 1\n", 1, "expected a task"),
+    ("0 1-2\n", 1, "2 PEs expected the one"),
+    ("0-2 1\n1 2\n", 2, "1 2"),
+    (b"\xff\x00 1\n", 1, "xff"),
+    (b"0 1" + b" " * (1 << 20) + b"\n", 1, "the line has more than"),
+])  # fmt: skip
 def test_faults_are_named_with_their_line(file, text, line, what):
     path = file(text)
     with pytest.raises(FormatError, match=mentions(*what.split())) as caught:

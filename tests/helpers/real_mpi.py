@@ -13,9 +13,11 @@ import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+
+from hopbytes.errors import UnsupportedError
 
 RUN_AS_ROOT = {
     f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")
@@ -119,3 +121,8 @@ def script(text: str, name: str = "wrapper.sh") -> str:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return f"./{name}"
+
+
+def no_compiler(*_: object) -> NoReturn:
+    """Stand in for what builds the interposer, where no compiler is found."""
+    raise UnsupportedError("no compiler")

@@ -30,6 +30,8 @@ from hopbytes.launch.start import (
     with_programs_of,
 )
 
+FOUR = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+TWO = place("node:2@10 core:2@1", [3, 0], hosts=("a", "b"))
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3",
     "mpirun4": "mpirun (Open MPI) 4.1.4",
@@ -53,21 +55,18 @@ def launchers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("words", "form", "count", "program"),
-    [
-        ("mpirun -n 4 -x A=b --mca btl self,vader ./app -n 9", "openmpi", 4, ["./app", "-n", "9"]),
-        ("mpirun --np 4 --hostfile h ./app --map-by x", "openmpi", 4, ["./app", "--map-by", "x"]),
-        ("mpiexec -np 8 -genv A b ./app", "hydra", 8, ["./app"]),
-        ("mpiexec.intel -n 2 -genv A=b ./app", "intel", 2, ["./app"]),
-        ("mpiexec.pals -n 2 --env A=b ./app", "pals", 2, ["./app"]),
-        ("srun -n4 -N 2 --mem=3G --exclusive ./app", "slurm", 4, ["./app"]),
-        ("srun --ntasks=4 -l -- ./app -x", "slurm", 4, ["./app", "-x"]),
-        ("srun ./app", "slurm", None, ["./app"]),
-        ("flux run -N 2 -n 4 ./app", "flux", 4, ["./app"]),
-        ("mpirun", "openmpi", None, []),
-    ],
-)
+@pytest.mark.parametrize(("words", "form", "count", "program"), [
+    ("mpirun -n 4 -x A=b --mca btl self,vader ./app -n 9", "openmpi", 4, ["./app", "-n", "9"]),
+    ("mpirun --np 4 --hostfile h ./app --map-by x", "openmpi", 4, ["./app", "--map-by", "x"]),
+    ("mpiexec -np 8 -genv A b ./app", "hydra", 8, ["./app"]),
+    ("mpiexec.intel -n 2 -genv A=b ./app", "intel", 2, ["./app"]),
+    ("mpiexec.pals -n 2 --env A=b ./app", "pals", 2, ["./app"]),
+    ("srun -n4 -N 2 --mem=3G --exclusive ./app", "slurm", 4, ["./app"]),
+    ("srun --ntasks=4 -l -- ./app -x", "slurm", 4, ["./app", "-x"]),
+    ("srun ./app", "slurm", None, ["./app"]),
+    ("flux run -N 2 -n 4 ./app", "flux", 4, ["./app"]),
+    ("mpirun", "openmpi", None, []),
+])  # fmt: skip
 def test_commands_are_taken_apart(words, form, count, program):
     command = LaunchCommand.parse(words.split())
     assert command.launcher.form == form
@@ -76,25 +75,22 @@ def test_commands_are_taken_apart(words, form, count, program):
     assert command.words() == [word for word in words.split() if word != "--"]
 
 
-@pytest.mark.parametrize(
-    ("words", "clashing"),
-    [
-        ("mpirun -n 4 --map-by core ./app", "--map-by"),
-        ("mpirun -n 4 -bind-to core -rf f ./app", "-bind-to, -rf"),
-        ("mpirun -n 4 --mca rmaps_base_mapping_policy core ./app", "--mca"),
-        ("srun -n 4 -m cyclic ./app", "-m"),
-        ("srun -n 4 --distribution=cyclic -wn[1-2] ./app", "--distribution=cyclic, -wn[1-2]"),
-        ("srun -n 4 -c8 ./app", "-c8"),
-        ("srun -n 4 --tres-per-task cpu=2 ./app", "--tres-per-task"),
-        ("mpiexec -n 4 -rankmap (user,1,0) ./app", "-rankmap"),
-        ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
-        ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
-        ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),
-        ("flux run -n 4 --setopt=gpu-affinity=off ./app", "--setopt=gpu-affinity=off"),
-        ("flux run -n 4 -c 2 -o verbose ./app", "-c"),
-        ("mpiexec.pals -n 4 --ppn=2 ./app", "--ppn=2"),
-    ],
-)
+@pytest.mark.parametrize(("words", "clashing"), [
+    ("mpirun -n 4 --map-by core ./app", "--map-by"),
+    ("mpirun -n 4 -bind-to core -rf f ./app", "-bind-to, -rf"),
+    ("mpirun -n 4 --mca rmaps_base_mapping_policy core ./app", "--mca"),
+    ("srun -n 4 -m cyclic ./app", "-m"),
+    ("srun -n 4 --distribution=cyclic -wn[1-2] ./app", "--distribution=cyclic, -wn[1-2]"),
+    ("srun -n 4 -c8 ./app", "-c8"),
+    ("srun -n 4 --tres-per-task cpu=2 ./app", "--tres-per-task"),
+    ("mpiexec -n 4 -rankmap (user,1,0) ./app", "-rankmap"),
+    ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
+    ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
+    ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),
+    ("flux run -n 4 --setopt=gpu-affinity=off ./app", "--setopt=gpu-affinity=off"),
+    ("flux run -n 4 -c 2 -o verbose ./app", "-c"),
+    ("mpiexec.pals -n 4 --ppn=2 ./app", "--ppn=2"),
+])  # fmt: skip
 def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     with refused(UnsupportedError, f": {clashing} also say", "`replace=True`"):
         checked_command(words.split(), 4)
@@ -103,19 +99,16 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     assert kept.program == ("./app",)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "no command, expected a launcher"),
-        ("missing -n 4 ./app", "missing: not installed or not in PATH"),
-        ("odd -n 4 ./app", "odd: not a known launcher, expected one of Open MPI"),
-        ("flux start", "flux: expected flux run"),
-        ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
-        ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),
-        ("srun -n 2 ./a : -n 2 ./b", "`hopbytes map FILE.programs --format slurm` writes"),
-        ("mpirun -n 5 ./app", "mpirun starts 5 ranks, expected 4"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    ("", "no command, expected a launcher"),
+    ("missing -n 4 ./app", "missing: not installed or not in PATH"),
+    ("odd -n 4 ./app", "odd: not a known launcher, expected one of Open MPI"),
+    ("flux start", "flux: expected flux run"),
+    ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
+    ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),
+    ("srun -n 2 ./a : -n 2 ./b", "`hopbytes map FILE.programs --format slurm` writes"),
+    ("mpirun -n 5 ./app", "mpirun starts 5 ranks, expected 4"),
+])  # fmt: skip
 def test_commands_that_cannot_be_used(words, message):
     with refused((UnsupportedError, InfeasibleError), message):
         checked_command(words.split(), 4)
@@ -169,15 +162,14 @@ def test_options_of_an_unknown_launcher_end_at_the_first_program_in_path():
 
 
 def test_a_user_who_names_hosts_or_a_number_gets_no_second_one():
-    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
-    start = launched("mpirun -x A=1 ./a", "openmpi", mapping)
+    start = launched("mpirun -x A=1 ./a", "openmpi", FOUR)
     assert start.text() == "mpirun -n 4 --hostfile p.hosts --map-by rankfile:file=p -x A=1 ./a"
     command = checked_command(["env", "Q=1", "mpirun", "-H", "a,b", "./a"], 4)
     start = command.with_mapping("X=2 mpirun --hostfile h --map-by seq -n 4 ./app")
     assert (start.words, start.environment) == (
         ("env", "Q=1", "mpirun", "--hostfile", "h", "--map-by", "seq", "-n", "4", "./a"), (("X", "2"),)
     )  # fmt: skip
-    prepared = prepare_start(mapping, checked_command(["mpirun", "./a"], 4), "q")
+    prepared = prepare_start(FOUR, checked_command(["mpirun", "./a"], 4), "q")
     assert prepared.mapping.pe.tolist() == [3, 0, 1, 2]
 
 
@@ -200,51 +192,48 @@ def launched(words, form, mapping, **options):
     return checked_command(words.split(), mapping.n).with_mapping(written.launch)
 
 
-def test_only_what_is_missing_is_added():
-    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
-    start = launched("mpirun -n 4 -x A ./app -y", "openmpi", mapping)
-    assert start.text() == "mpirun --hostfile p.hosts --map-by rankfile:file=p -n 4 -x A ./app -y"
-    start = launched("mpirun --host a:2,b:2 ./app", "openmpi", mapping)
-    assert start.text() == "mpirun -n 4 --map-by rankfile:file=p --host a:2,b:2 ./app"
-    start = launched("srun --mem=3G ./app", "slurm", mapping)
-    assert start.environment == (("SLURM_HOSTFILE", "p"),)
-    assert start.text().startswith("SLURM_HOSTFILE=p srun -n 4 --distribution=arbitrary --cpu-bind=map_")
-    assert start.text().endswith(" --mem=3G ./app")
+WIDE = place("node:2@10 core:4@1", [3, 0, 1, 2], hosts=("a", "b"), cores_per_slot=2)
+SET = "-x OMP_NUM_THREADS=2 -x OMP_PLACES=cores"
 
 
-def test_intel_pins_by_settings():
-    mapping = place("node:2@10 core:2@1", [3, 2, 1, 0], hosts=("a", "b"))
-    start = launched("mpiexec.intel -n 4 -genv A b ./app", "intel", mapping)
-    assert start.text() == (
-        "mpiexec.intel -machinefile p -genv I_MPI_PIN_PROCESSOR_LIST=1,0 -n 4 -genv A b ./app"
-    )
-
-
-def test_flux_is_told_ranks_per_node_or_in_all_but_not_both():
-    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
-    start = launched("flux run -n 4 -N 2 -o verbose ./app", "flux", mapping)
-    assert start.text() == (
-        "flux run --tasks-per-node=2 --requires=hosts:a,b --taskmap=hostfile:p "
-        "-o 'cpu-affinity=map:0;1' -N 2 -o verbose ./app"
-    )
+@pytest.mark.parametrize(("form", "mapping", "words", "text"), [
+    ("openmpi", FOUR, "mpirun -n 4 -x A ./app -y",
+     "mpirun --hostfile p.hosts --map-by rankfile:file=p -n 4 -x A ./app -y"),
+    ("openmpi", FOUR, "mpirun --host a:2,b:2 ./app",
+     "mpirun -n 4 --map-by rankfile:file=p --host a:2,b:2 ./app"),
+    # Settings of the user stay, and do not displace ours.
+    ("openmpi", WIDE, "mpirun -x PATH ./app",
+     f"mpirun -n 4 --hostfile p.hosts --map-by rankfile:file=p {SET} -x PATH ./app"),
+    ("openmpi", WIDE, "mpirun -x OMP_NUM_THREADS=1 ./app",
+     "mpirun -n 4 --hostfile p.hosts --map-by rankfile:file=p -x OMP_PLACES=cores "
+     "-x OMP_NUM_THREADS=1 ./app"),
+    ("slurm", FOUR, "srun --mem=3G ./app", "SLURM_HOSTFILE=p srun -n 4 --distribution=arbitrary "
+     "--cpu-bind=map_cpu:0,1 --mem=3G ./app"),
+    ("intel", place("node:2@10 core:2@1", [3, 2, 1, 0], hosts=("a", "b")),
+     "mpiexec.intel -n 4 -genv A b ./app",
+     "mpiexec.intel -machinefile p -genv I_MPI_PIN_PROCESSOR_LIST=1,0 -n 4 -genv A b ./app"),
+    # Ranks per node or in all, but not both.
+    ("flux", FOUR, "flux run -n 4 -N 2 -o verbose ./app", "flux run --tasks-per-node=2 "
+     "--requires=hosts:a,b --taskmap=hostfile:p -o 'cpu-affinity=map:0;1' -N 2 -o verbose ./app"),
+])  # fmt: skip
+def test_only_what_is_missing_is_added(form, mapping, words, text):
+    assert launched(words, form, mapping).text() == text
 
 
 @pytest.mark.parametrize("words", ["srun -N 3 ./app", "srun -lN3 ./app", "flux run -N3 -n4 ./app"])
 def test_another_number_of_nodes_is_refused(words):
-    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
     with pytest.raises(InfeasibleError, match="expected 2 nodes as in the mapping"):
-        prepare_start(mapping, checked_command(words.split(), 4), "p")
+        prepare_start(FOUR, checked_command(words.split(), 4), "p")
 
 
 @pytest.mark.parametrize("nodes", ["-N 2", "-N2", "--nodes=2", "--nodes 2", "-N 1-4", "-koff -N2"])
 def test_the_number_of_nodes_is_left_out_where_srun_refuses_it(nodes):
     """``--nodes is incompatible with --distribution=arbitrary`` since Slurm 23.11."""
-    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
-    prepared = prepare_start(mapping, checked_command(f"srun -l {nodes} -n4 ./app".split(), 4), "p")
+    prepared = prepare_start(FOUR, checked_command(f"srun -l {nodes} -n4 ./app".split(), 4), "p")
     rest = nodes.replace("-N2", "") if "-k" in nodes else ""
     assert prepared.start.text().endswith(" ".join(["", "-l", *rest.split(), "-n4", "./app"]))
     assert prepared.notices[0].startswith(f"{nodes.replace('-koff ', '')} is left out")
-    flux = prepare_start(mapping, checked_command(["flux", "run", "-N", "2", "./app"], 4), "q", force=True)
+    flux = prepare_start(FOUR, checked_command(["flux", "run", "-N", "2", "./app"], 4), "q", force=True)
     assert ("-N" in flux.start.words, flux.notices) == (True, ())
 
 
@@ -252,20 +241,11 @@ def test_a_step_is_not_limited_to_the_cpus_per_task_of_its_job(monkeypatch):
     """In a job with ``-c 2`` srun 24.11 and 26.05 say: More processors requested than permitted."""
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "2")
     monkeypatch.setenv("SLURM_TRES_PER_TASK", "cpu=2")
-    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
-    start = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p").start
+    start = prepare_start(FOUR, checked_command(["srun", "./app"], 4), "p").start
     unset = "env -u SLURM_CPUS_PER_TASK -u SLURM_TRES_PER_TASK srun -n 4 "
     assert start.text().startswith(f"SLURM_HOSTFILE=p {unset}")
-    other = prepare_start(mapping, checked_command(["mpirun", "./app"], 4), "q").start
+    other = prepare_start(FOUR, checked_command(["mpirun", "./app"], 4), "q").start
     assert "-u" not in other.words
-
-
-def test_settings_of_the_user_stay_and_do_not_displace_ours():
-    mapping = place("node:2@10 core:4@1", [3, 0, 1, 2], hosts=("a", "b"), cores_per_slot=2)
-    start = launched("mpirun -x PATH ./app", "openmpi", mapping)
-    assert " -x OMP_NUM_THREADS=2 -x OMP_PLACES=cores -x PATH ./app" in start.text()
-    start = launched("mpirun -x OMP_NUM_THREADS=1 ./app", "openmpi", mapping)
-    assert start.text().endswith(" -x OMP_PLACES=cores -x OMP_NUM_THREADS=1 ./app")
 
 
 def test_nothing_is_started_on_hosts_with_invented_names():
@@ -292,19 +272,17 @@ def test_the_script_stands_before_the_program():
 
 
 def test_open_mpi_4_gets_its_own_option():
-    mapping = place("node:2@10 core:2@1", [3, 0], hosts=("a", "b"))
     command = checked_command(["mpirun4", "-n", "2", "./app"], 2)
-    prepared = prepare_start(mapping, command, "p")
+    prepared = prepare_start(TWO, command, "p")
     assert prepared.start.words[:5] == ("mpirun4", "--hostfile", "p.hosts", "-rf", "p")
 
 
 def test_nothing_is_started_on_files_that_say_something_else(tmp_path, monkeypatch):
-    mapping = place("node:2@10 core:2@1", [3, 0], hosts=("a", "b"))
     other = place("node:2@10 core:2@1", [0, 3], hosts=("a", "b"))
     monkeypatch.setattr("hopbytes.launch.start.read_mapping", lambda *a, **k: other)
     command = checked_command(["mpirun", "-n", "2", "./app"], 2)
     with pytest.raises(HopbytesError, match="the launch file differs from the mapping"):
-        prepare_start(mapping, command, str(tmp_path / "p"))
+        prepare_start(TWO, command, str(tmp_path / "p"))
 
 
 def test_launch_files_go_away_unless_named(tmp_path):
@@ -347,22 +325,19 @@ def test_what_a_launcher_complains_about_is_one_line():
 MAPPING = place("node:2@10 core:2@1", [3, 0, 1], hosts=("a", "b.x"))
 
 
-@pytest.mark.parametrize(
-    ("found", "wrong"),
-    [
-        (seen(("b.x", {1}), ("a", {0}), ("a", {1})), []),
-        (seen(("b", {1}), ("a.y", {0}), ("a", {1})), []),
-        (seen(("a", {1}), ("a", {0}), ("a", {1})), ["rank 0 is on a, expected b.x"]),
-        (seen(("b", {1}), ("a", {0})), ["rank 2 did not answer"]),
-        ({1: Seen("a", frozenset({0}))}, ["rank 0 did not answer (2 in all)"]),
-        (seen(("b.x", {1}), ("a.q", {0}), ("a", {1})), []),
-        (seen(("b.y", {1}), ("a", {0}), ("a", {1})), ["rank 0 is"]),
-        (seen(("b", {1}), ("a", {0}), ("a", {1}), ("a", {1})), ["rank 3 is not in the mapping"]),
-        # Other numbers than positions, but every rank has CPUs of its own: nothing to object to.
-        (seen(("b", {1, 9}), ("a", {0, 8}), ("a", {2, 10})), []),
-        (seen(("b", {1}), ("a", {0, 1}), ("a", {1})), ["rank 2 shares CPU 1 with rank 1"]),
-    ],
-)
+@pytest.mark.parametrize(("found", "wrong"), [
+    (seen(("b.x", {1}), ("a", {0}), ("a", {1})), []),
+    (seen(("b", {1}), ("a.y", {0}), ("a", {1})), []),
+    (seen(("a", {1}), ("a", {0}), ("a", {1})), ["rank 0 is on a, expected b.x"]),
+    (seen(("b", {1}), ("a", {0})), ["rank 2 did not answer"]),
+    ({1: Seen("a", frozenset({0}))}, ["rank 0 did not answer (2 in all)"]),
+    (seen(("b.x", {1}), ("a.q", {0}), ("a", {1})), []),
+    (seen(("b.y", {1}), ("a", {0}), ("a", {1})), ["rank 0 is"]),
+    (seen(("b", {1}), ("a", {0}), ("a", {1}), ("a", {1})), ["rank 3 is not in the mapping"]),
+    # Other numbers than positions, but every rank has CPUs of its own: nothing to object to.
+    (seen(("b", {1, 9}), ("a", {0, 8}), ("a", {2, 10})), []),
+    (seen(("b", {1}), ("a", {0, 1}), ("a", {1})), ["rank 2 shares CPU 1 with rank 1"]),
+])  # fmt: skip
 def test_ranks_elsewhere_are_named(found, wrong):
     said = compare(MAPPING, found).wrong
     assert len(said) == len(wrong)
@@ -464,15 +439,12 @@ def test_options_of_a_mapping_are_for_all_programs():
     assert command.count == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "tasks", "text"),
-    [
-        ("mpirun --mca x y", (2, 1), "mpirun --mca x y -n 2 ./p0 'a b' : -n 1 ./p1 'a b'"),
-        ("mpirun -n 3", (2, 0, 1), "mpirun -n 2 ./p0 'a b' : -n 1 ./p2 'a b'"),
-        ("mpirun -n 2 ./x : -n 1 ./y", (2, 1), "mpirun -n 2 ./x : -n 1 ./y"),
-        ("srun -n 3 ./x", (3,), "srun -n 3 ./x"),
-    ],
-)
+@pytest.mark.parametrize(("words", "tasks", "text"), [
+    ("mpirun --mca x y", (2, 1), "mpirun --mca x y -n 2 ./p0 'a b' : -n 1 ./p1 'a b'"),
+    ("mpirun -n 3", (2, 0, 1), "mpirun -n 2 ./p0 'a b' : -n 1 ./p2 'a b'"),
+    ("mpirun -n 2 ./x : -n 1 ./y", (2, 1), "mpirun -n 2 ./x : -n 1 ./y"),
+    ("srun -n 3 ./x", (3,), "srun -n 3 ./x"),
+])  # fmt: skip
 def test_a_command_gets_the_programs_of_the_pattern(words, tasks, text):
     command = with_programs_of(parsed(words.split()), coupled(*tasks), programs=True)
     assert shlex.join(command.words()) == text
@@ -487,15 +459,12 @@ def test_programs_of_a_file_are_shown_and_not_started():
     assert with_programs_of(parsed(["mpirun", "-n", "3"]), plain).count == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "tasks", "message"),
-    [
-        ("mpirun -n 3 ./x", (2, 1), "mpirun starts programs of 3 ranks, expected 2, 1 as in the pattern"),
-        ("mpirun -n 1 ./x : -n 2 ./y", (2, 1), "mpirun starts programs of 1, 2 ranks, expected 2, 1"),
-        ("srun -n 3", (2, 1), "`hopbytes map FILE.programs --format slurm` writes the command"),
-        ("flux run", (2, 1), "the pattern has 2 programs, expected Open MPI or Hydra"),
-    ],
-)
+@pytest.mark.parametrize(("words", "tasks", "message"), [
+    ("mpirun -n 3 ./x", (2, 1), "mpirun starts programs of 3 ranks, expected 2, 1 as in the pattern"),
+    ("mpirun -n 1 ./x : -n 2 ./y", (2, 1), "mpirun starts programs of 1, 2 ranks, expected 2, 1"),
+    ("srun -n 3", (2, 1), "`hopbytes map FILE.programs --format slurm` writes the command"),
+    ("flux run", (2, 1), "the pattern has 2 programs, expected Open MPI or Hydra"),
+])  # fmt: skip
 def test_programs_that_a_command_cannot_start(words, tasks, message):
     with refused((UnsupportedError, InfeasibleError), message):
         with_programs_of(parsed(words.split()), coupled(*tasks))
@@ -505,7 +474,6 @@ def test_programs_that_a_command_cannot_start(words, tasks, message):
 
 
 def test_a_check_says_that_it_passed_and_a_silent_launcher_is_explained(tmp_path, monkeypatch):
-    mapping = place("node:2@10 core:2@1", [3, 0], hosts=("a", "b"))
     passed = Outcome(Verdict((), ("hosts", "CPUs")), 2, "", 0)
     monkeypatch.setattr(launching, "verify_launch", lambda *words, **options: passed)
     monkeypatch.setattr(launching, "run_through", lambda words, environment: 1)
@@ -513,7 +481,7 @@ def test_a_check_says_that_it_passed_and_a_silent_launcher_is_explained(tmp_path
     for name in ("mpirun4", "mpirun"):
         command = checked_command([name, "-n", "2", "./app"], 2)
         options = {"check": True, "force": True, "say": lambda *lines: said.extend(lines)}
-        assert launching.launch(mapping, command, str(tmp_path / "p"), **options) == 1
+        assert launching.launch(TWO, command, str(tmp_path / "p"), **options) == 1
     assert said.count("verified: 2 ranks are where they belong; compared: hosts, CPUs") == 2
     assert [text for text in said if "a core that its host does not have" in text] == [
         "mpirun4 ended with code 1; if it printed nothing: Open MPI 4 ends without a message if a rank file "

@@ -77,14 +77,11 @@ def test_ranks_get_the_host_and_the_cores_of_their_slots(path):
     assert cores in ([1, 0, 0], [0, 0, 1])  # slots of a node may be renumbered, which costs nothing
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["srun", "--export=NONE", "./app"], "--export=NONE: the ranks do not get the variables"),
-        (["srun", "--export", "A,B", "./app"], "--export A,B: the ranks do not get the variables"),
-        (["mpirun_rsh", "-np", "2", "./app"], "exports no variables, expected the option -export-all"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["srun", "--export=NONE", "./app"], "--export=NONE: the ranks do not get the variables"),
+    (["srun", "--export", "A,B", "./app"], "--export A,B: the ranks do not get the variables"),
+    (["mpirun_rsh", "-np", "2", "./app"], "exports no variables, expected the option -export-all"),
+])  # fmt: skip
 def test_words_that_keep_variables_from_ranks_are_refused(path, words, said):
     command = LaunchCommand.parse(words)
     assert handed_on(command, {}) == {}
@@ -104,13 +101,10 @@ def test_what_a_job_exports_is_added_to(path, monkeypatch, before, after):
     assert found.get("SLURM_EXPORT_ENV") == after
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", "LD_PRELOAD=/i.so;A=1"), ("B;C=2", "B;C=2;LD_PRELOAD=/i.so;A=1"),
-        ("LD_PRELOAD=/u.so;B", "LD_PRELOAD=/i.so:/u.so;B;A=1"), ("LD_PRELOAD;A=0", "LD_PRELOAD=/i.so;A=1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after"), [
+    ("", "LD_PRELOAD=/i.so;A=1"), ("B;C=2", "B;C=2;LD_PRELOAD=/i.so;A=1"),
+    ("LD_PRELOAD=/u.so;B", "LD_PRELOAD=/i.so:/u.so;B;A=1"), ("LD_PRELOAD;A=0", "LD_PRELOAD=/i.so;A=1"),
+])  # fmt: skip
 def test_what_open_mpi_hands_on_is_added_to(path, monkeypatch, before, after):
     """Of two settings of LD_PRELOAD it would take the last."""
     executable(path / "mpirun", OPEN_MPI)
@@ -122,14 +116,11 @@ def test_what_open_mpi_hands_on_is_added_to(path, monkeypatch, before, after):
 # The order in which launchers place ranks by default.
 
 
-@pytest.mark.parametrize(
-    ("distribution", "order"),
-    [
-        (None, "block"), ("block", "block"), ("cyclic", "cyclic"), ("Cyclic:block:cyclic", "cyclic"),
-        ("cyclic,NoPack", "cyclic"), ("plane=4", "plane=4"), ("plane", "plane=2"), ("plane=0", "block"),
-        ("arbitrary", "block"), ("*:cyclic", "block"), ("block:cyclic,Pack", "block"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("distribution", "order"), [
+    (None, "block"), ("block", "block"), ("cyclic", "cyclic"), ("Cyclic:block:cyclic", "cyclic"),
+    ("cyclic,NoPack", "cyclic"), ("plane=4", "plane=4"), ("plane", "plane=2"), ("plane=0", "block"),
+    ("arbitrary", "block"), ("*:cyclic", "block"), ("block:cyclic,Pack", "block"),
+])  # fmt: skip
 def test_srun_takes_the_distribution_of_its_environment(monkeypatch, distribution, order):
     """srun(1): SLURM_DISTRIBUTION is the same as -m; sbatch sets it from its own option."""
     where = hb.allocate("node:2 core:4")

@@ -75,7 +75,7 @@ def test_node_from_the_files_of_a_kernel():
         (0, "0000:81:00.0", "nvidia", "0", (2, 3, 6)), (1, "0000:01:00.0", "amd", "0", (0, 1, 4, 5)),
     ]  # fmt: skip
     machine = NodeMachine("test:", NodeInventory((tree,), (0,)))
-    assert machine.tree.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"
+    assert machine.topology.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"
 
 
 def test_caches_of_data_are_levels_and_those_of_instructions_are_none():
@@ -88,7 +88,7 @@ def test_caches_of_data_are_levels_and_those_of_instructions_are_none():
     assert [(level.name, count) for level, count in zip(machine.levels, (2, 4), strict=True)] == [
         ("l3", 2), ("core", 4)
     ]
-    assert machine.tree.spec().startswith("l3:2@")
+    assert machine.topology.spec().startswith("l3:2@")
 
 
 def test_probe_lines_of_many_nodes_mixed_and_labelled():

@@ -140,7 +140,7 @@ PATH = [0, 1, 3, 4], [1, 0, 2, 1]
         *((MACHINE, {"machine": text, "k": 0}) for text in (
             "", "core", "core:", "core:0", "core:-1", "core:4@", "4:2", "node:2@1 core:2@5", "core:4@x",
             "core:4 ,", "node:2 core:[1,2,3]", "core:[1,2", "core:99999999999999999999",
-            "node:5000 core:5000",
+            "node:5000 core:5000", "node:2 core:[1]",
             "core:4@-1", "a:2 " * 17, "core:4:cap=2", "é:2",
         )),
         (OPTION, {"imbalance": -0.1}), (OPTION, {"imbalance": float("nan")}), (OPTION, {"imbalance": 8.0}),
@@ -378,6 +378,29 @@ def test_the_example_in_c_plus_plus_and_kahips_names(tmp_path):
     lines = run([program]).splitlines()
     assert lines[0] == f"cost {mapped.cost} cut {mapped.cut}"
     assert lines[1:] == [f"kaffpa cut {flat.cut}", f"process_mapping qap {2 * mapped.cost}"]
+
+
+KAHIP = """#include <hopbytes_kahip.h>
+int main(void) {
+  int n = 3, k = 3, cut = 0, qap = 0, rows[] = {0, 1, 3, 4}, targets[] = {1, 0, 2, 1}, part[3];
+  int weights[] = {INT_MAX, INT_MAX, 7, 7}, sizes[] = {3}, distances[] = {1};
+  double imbalance = 0.03;
+  kaffpa(&n, NULL, rows, weights, targets, &k, &imbalance, true, 0, ECO, &cut, part);
+  printf("%d", cut);
+  process_mapping(&n, NULL, rows, weights, targets, sizes, distances, 1, FAST, MAPMODE_MULTISECTION,
+                  &imbalance, true, 0, &cut, &qap, part);
+  printf(" %d %d\\n", cut, qap);
+  return 0;
+}
+"""
+
+
+def test_costs_beyond_the_integers_of_kahip(tmp_path):
+    source = tmp_path / "a.c"
+    source.write_text(KAHIP)
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+    run([compiler("cc", "gcc"), *flags, source, *words(["--cflags", "--libs"]), "-o", tmp_path / "a"])
+    assert run([tmp_path / "a"]) == f"{2**31 - 1} {2**31 - 1} {2**31 - 1}\n"
 
 
 SHAREDMAP = """#include <hopbytes_sharedmap.h>

@@ -117,6 +117,24 @@ def test_shares_and_allowances():
     assert np.all(np.bincount(part) <= np.array([500, 300, 200]) * 1.0101)
 
 
+@pytest.mark.parametrize("allowances", [None, [32.0], [float("inf")]])
+def test_any_allowance_of_metis_is_taken(allowances):
+    rows, targets = lattice(12, 10)
+    metis = Metis(OURS[32])
+    options = metis.options(_16=30000)
+    status, cut, part = metis.part_graph(rows, targets, 4, allowances=allowances, options=options)
+    assert (status, cut) == (1, cut_of(rows, targets, part))
+
+
+def test_a_cut_beyond_the_integers_of_the_call():
+    most = 2**31 - 1
+    weights = [most, most, 7, 7]
+    status, cut, _ = Metis(OURS[32]).part_graph([0, 1, 3, 4], [1, 0, 2, 1], 3, weights=weights)
+    assert (status, cut) == (1, most)
+    status, cut, _ = Metis(OURS[64], 64).part_graph([0, 1, 3, 4], [1, 0, 2, 1], 3, weights=weights)
+    assert (status, cut) == (1, most + 7)
+
+
 def test_blocks_hang_together_where_asked():
     import scipy.sparse
     import scipy.sparse.csgraph

@@ -229,6 +229,11 @@ def test_bad_graphs_are_refused(program, case):
     assert part.tolist() == [-1, -1, -1]
 
 
+def test_a_graph_without_vertices(program):
+    statuses, part = run(program, np.array([0]), np.array([], int), 2)
+    assert (statuses, part.tolist()) == (["0", "0", "0", "0", "0", "0", "0"], [])
+
+
 def entry_points(bits):
     """The functions of Scotch's header that the library has: result, name, number of parameters."""
     names = subprocess.run(

@@ -22,10 +22,10 @@ from hopbytes.machines.kinds.coordinates import read_coordinates
 from hopbytes.machines.kinds.hwloc import read_hwloc
 from hopbytes.machines.kinds.links import read_link_file
 from hopbytes.machines.kinds.machine import machine_text
-from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.kinds.scotch import read_scotch_target
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.kinds.topograph import read_topograph
+from hopbytes.machines.node.gpu_files import read_gpu_hosts
 from hopbytes.machines.node.job import read_flux
 from hopbytes.machines.spec import parse_machine
 from hopbytes.text.documents import parse_xml

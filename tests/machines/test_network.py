@@ -1,4 +1,4 @@
-"""Links of every generated network join where routes use them one after the other."""
+"""Networks: links of files join where routes use them one after the other, exact congestion, prices."""
 
 import json
 import subprocess
@@ -13,13 +13,6 @@ from helpers.fabric_text import two_level_fabric
 from hopbytes.cost.metrics.link_metrics import hottest_links, measure_links
 from hopbytes.cost.objectives.comm_cost import objectives
 from hopbytes.machines.network import prices_of
-
-NETWORKS = (
-    "torus:3x4x2:nodes=2", "torus:4x4:order=hilbert", "mesh:5x2", "torus:2", "fattree:3x3:nodes=8",
-    "fattree:4x3x2:up=1x2x3:cables=1x2x2", "fattree:2x2x2:up=2x1x2:route=smodk", "dragonfly:4x2x2",
-    "dragonfly:3x2x2:global=3:links=palmtree", "dragonfly:1x4x2", "dragonfly:5x1x2", "hyperx:3x4:nodes=2",
-    "hyperx:5", "hyperx:1x3",
-)
 
 
 def check_wiring(network, pairs=200):
@@ -82,10 +75,10 @@ def test_figures_are_those_of_exact_fractions(tmp_path, speeds, size):
     assert found.avg_congestion == float(mean)
     assert found.var_congestion == float(sum((value - mean) ** 2 for value in values.values()) / len(values))
     assert objectives["max_congestion"]().value(graph, where, pe) == found.max_congestion
-    hottest = hottest_links(graph, where, pe, 5)
+    hottest = hottest_links(graph, where, pe)
     ranked = sorted(values, key=lambda link: (-values[link], link))
     names = [where.machine.network().name_link(link) for link in ranked]
-    assert [one.name for one in hottest] == names[:5]
+    assert [one.name for one in hottest] == names[:10]
 
 
 def test_a_map_that_only_wants_distances_ends_well(tmp_path):
@@ -118,8 +111,3 @@ def test_prices_are_as_small_as_they_can_be_and_right():
         assert max(map(abs, errors)) < 2**-12
     assert prices_of([1, 10**15])[1] >= 1
     assert max(prices_of([1, 10**15])) <= 2**32
-
-
-@pytest.mark.parametrize("spec", NETWORKS)
-def test_routes_follow_the_wiring(spec):
-    check_wiring(hb.allocate(spec).machine.network())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
-from hopbytes.patterns.collective_messages import KINDS, MODELS, ROOTED, expand, expand_between
+from hopbytes.patterns.collective_messages import KINDS, MODELS, ROOTED, expand
 
 ALIKE = ("bcast", "reduce", "allreduce", "scan")  # every member gives the same number
 
@@ -87,19 +87,19 @@ def test_one_member_sends_nothing_and_names_are_checked():
 
 def test_between_two_groups():
     """Known answers: {0, 1} and {2, 3, 4}, whose first members lead."""
-    scattered = sorted(tuple(m) for m in expand_between("reduce_scatter", "binomial", [6, 6, 4, 4, 4], 2))
+    scattered = sorted(tuple(m) for m in expand("reduce_scatter", "binomial", [6, 6, 4, 4, 4], first=2))
     there = [(1, 0, 12, 1), (0, 2, 12, 1), (2, 3, 4, 1), (2, 4, 4, 1)]
     back = [(3, 2, 12, 1), (4, 2, 12, 1), (2, 0, 12, 1), (0, 1, 6, 1)]
     assert scattered == sorted(there + back)
-    gathered = sorted(tuple(m) for m in expand_between("allgather", "binomial", [3, 3, 5, 5, 5], 2, calls=2))
+    gathered = sorted(tuple(m) for m in expand("allgather", "binomial", [3, 3, 5, 5, 5], calls=2, first=2))
     there = [(1, 0, 3, 2), (0, 2, 6, 2), (2, 3, 6, 2), (2, 4, 6, 2)]
     back = [(3, 2, 5, 2), (4, 2, 5, 2), (2, 0, 15, 2), (0, 1, 15, 2)]
     assert gathered == sorted(there + back)
-    assert [tuple(m) for m in expand_between("reduce", "ring", [8] * 5, 2, root=1)] == [
+    assert [tuple(m) for m in expand("reduce", "ring", [8] * 5, 1, first=2)] == [
         (3, 4, 8, 1), (4, 2, 8, 1), (2, 1, 8, 1)
     ]  # fmt: skip
-    assert [m[:2] for m in expand_between("scatter", "ring", [8] * 5, 2, root=3)] == [(3, 0), (3, 1)]
-    assert list(expand_between("bcast", "ignore", [8] * 5, 2, root=3)) == []
+    assert [m[:2] for m in expand("scatter", "ring", [8] * 5, 3, first=2)] == [(3, 0), (3, 1)]
+    assert list(expand("bcast", "ignore", [8] * 5, 3, first=2)) == []
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"scan"}))
@@ -115,7 +115,7 @@ def test_pairs_between_groups_are_those_of_the_definition(kind):
                 expected = {(i, root): volumes[i] for i in other}
             elif kind == "reduce_scatter":
                 expected = {(i, j): volumes[j] for i, j in expected}
-            found = list(expand_between(kind, "pairs", volumes, first, root, calls=3))
+            found = list(expand(kind, "pairs", volumes, root, 3, first=first))
             assert {(m.source, m.target): m.volume for m in found} == (expected if 0 < first < 5 else {})
             assert {m.messages for m in found} <= {3}
 

@@ -71,14 +71,11 @@ def test_every_member_sends_and_gets_its_own_bytes():
                     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "limit", "below", "there"),
-    [
-        ("gather", 1024, [2, 1], [3]), ("scatter", 1024, [1, 2], [3]),
-        ("alltoall", 3000, [12], [4, 4, 4]), ("allgather", 12_500, [4, 4], [4, 4, 4]),
-        ("allreduce", 10_000, [4, 4], [4] * 6),
-    ],
-)
+@pytest.mark.parametrize(("kind", "limit", "below", "there"), [
+    ("gather", 1024, [2, 1], [3]), ("scatter", 1024, [1, 2], [3]),
+    ("alltoall", 3000, [12], [4, 4, 4]), ("allgather", 12_500, [4, 4], [4, 4, 4]),
+    ("allreduce", 10_000, [4, 4], [4] * 6),
+])  # fmt: skip
 def test_sizes_from_which_calls_proceed_otherwise(kind, limit, below, there):
     """Messages of every round among four members that all have the same number of bytes."""
     counted = [[len(each) for each in rounds(kind, [volume] * 4)] for volume in (limit - 1, limit)]

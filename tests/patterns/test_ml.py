@@ -7,14 +7,7 @@ import hopbytes as hb
 from helpers.errors import refused
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import patterns, recorded_hosts
-from hopbytes.patterns.ml import (
-    all_reduce,
-    binary_tree,
-    double_tree,
-    is_training,
-    rank_orders,
-    training_of,
-)
+from hopbytes.patterns.ml import all_reduce, binary_tree, double_tree, is_training, rank_orders, training_of
 from hopbytes.util.options import build
 
 
@@ -113,16 +106,13 @@ def test_capital_letters_are_understood():
     assert hb.read("ML:TP=2,PP=1,DP=2,Layers=2").name == hb.read("ml:tp=2,pp=1,dp=2,layers=2").name
 
 
-@pytest.mark.parametrize(
-    ("spec", "words"),
-    [
-        ("zero=4", "a stage from 0 to 3"), ("shard=2", "zero=1"),
-        ("zero=3,shard=3", "a divisor of dp·cp = 8"),
-        ("zero=1,ep=4,shard=4", "a divisor of dp·cp/ep = 2"), ("ep=4,experts=6", "a multiple of ep=4"),
-        ("context=tree", "ring or alltoall"), ("sp=maybe", "true or false"), ("inner=0", "inner=0"),
-        ("ffn=-1", "ffn"), ("fsdp=1", "unknown"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "words"), [
+    ("zero=4", "a stage from 0 to 3"), ("shard=2", "zero=1"),
+    ("zero=3,shard=3", "a divisor of dp·cp = 8"),
+    ("zero=1,ep=4,shard=4", "a divisor of dp·cp/ep = 2"), ("ep=4,experts=6", "a multiple of ep=4"),
+    ("context=tree", "ring or alltoall"), ("sp=maybe", "true or false"), ("inner=0", "inner=0"),
+    ("ffn=-1", "ffn"), ("fsdp=1", "unknown"),
+])  # fmt: skip
 def test_refusals(spec, words):
     with refused(UnsupportedError, words):
         hb.read(f"ml:{spec}")

@@ -69,24 +69,21 @@ def test_own_partition_balances_what_a_process_computes(folder):
         assert hb.read(f"spmv:{by}.mtx:parts=2:by={by}").total_volume == 15 * 8
 
 
-@pytest.mark.parametrize(
-    ("spec", "error", "why"),
-    [
-        ("spmv:flat.mtx:parts=2", hb.FormatError, "flat.mtx: 2 rows and 3 columns, expected a square"),
-        ("spmv:none.mtx:parts=2", hb.HopbytesError, "none.mtx"),
-        ("spmv:bad.mtx:parts=2", hb.FormatError, "bad.mtx:"),
-        ("spmv:wide.mtx:parts=2", hb.FormatError, "1000000000 rows with 1 entries"),
-        ("spmv:parts.txt:parts=2", hb.FormatError, "parts.txt"),
-        ("spmv:eye.mtx:parts=5", hb.UnsupportedError, "parts=5, expected 1 to 4"),
-        ("spmv:eye.mtx:parts=0", hb.UnsupportedError, "parts=0"),
-        ("spmv:eye.mtx:parts=parts.txt", hb.FormatError, "parts.txt: 3 parts for a matrix of 4 rows"),
-        ("spmv:eye.mtx:parts=large.txt", hb.FormatError, "large.txt: part 9, expected 0 to 3"),
-        ("spmv:eye.mtx:parts=words.txt", hb.FormatError, "words.txt:2"),
-        ("spmv:eye.mtx:parts=2:by=blocks", hb.UnsupportedError, "by=blocks"),
-        ("spmv:eye.mtx", hb.UnsupportedError, "parts=N"),
-        ("spmv:", hb.UnsupportedError, "parts=N"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "error", "why"), [
+    ("spmv:flat.mtx:parts=2", hb.FormatError, "flat.mtx: 2 rows and 3 columns, expected a square"),
+    ("spmv:none.mtx:parts=2", hb.HopbytesError, "none.mtx"),
+    ("spmv:bad.mtx:parts=2", hb.FormatError, "bad.mtx:"),
+    ("spmv:wide.mtx:parts=2", hb.FormatError, "1000000000 rows with 1 entries"),
+    ("spmv:parts.txt:parts=2", hb.FormatError, "parts.txt"),
+    ("spmv:eye.mtx:parts=5", hb.UnsupportedError, "parts=5, expected 1 to 4"),
+    ("spmv:eye.mtx:parts=0", hb.UnsupportedError, "parts=0"),
+    ("spmv:eye.mtx:parts=parts.txt", hb.FormatError, "parts.txt: 3 parts for a matrix of 4 rows"),
+    ("spmv:eye.mtx:parts=large.txt", hb.FormatError, "large.txt: part 9, expected 0 to 3"),
+    ("spmv:eye.mtx:parts=words.txt", hb.FormatError, "words.txt:2"),
+    ("spmv:eye.mtx:parts=2:by=blocks", hb.UnsupportedError, "by=blocks"),
+    ("spmv:eye.mtx", hb.UnsupportedError, "parts=N"),
+    ("spmv:", hb.UnsupportedError, "parts=N"),
+])  # fmt: skip
 def test_what_is_no_product_is_one_line(folder, spec, error, why):
     scipy.io.mmwrite("flat.mtx", scipy.sparse.coo_array(np.ones((2, 3))))
     scipy.io.mmwrite("eye.mtx", scipy.sparse.eye(4))

@@ -18,7 +18,6 @@ from hopbytes.record.application import (
     is_own,
     maker_of,
     mpi_library,
-    own_maker,
 )
 from hopbytes.record.interposer import (
     check_private,
@@ -62,12 +61,7 @@ def here(tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(content)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
-    for name in (
-        "LD_PRELOAD",
-        interposer.ENV_LIST,
-        interposer.EXPORT,
-        *(f"OMPI_MCA_{one}" for one in ("pml", "coll")),
-    ):
+    for name in ("LD_PRELOAD", interposer.ENV_LIST, interposer.EXPORT, "OMPI_MCA_pml", "OMPI_MCA_coll"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -126,15 +120,12 @@ def test_libraries_belong_to_families_and_makers(here, name, family, maker):
 
 def test_launchers_belong_to_makers(here):
     makers = {
-        "mpirun": "Open MPI",
-        "mpiexec": "MPICH",
-        "mpiexec.intel": "Intel MPI",
-        "mpirun_rsh": "MVAPICH",
+        "mpirun": "Open MPI", "mpiexec": "MPICH", "mpiexec.intel": "Intel MPI", "mpirun_rsh": "MVAPICH",
         "srun": "",
-    }
+    }  # fmt: skip
     for name, maker in makers.items():
         launcher = parsed(f"{name} ./app").launcher
-        assert own_maker(launcher) == maker
+        assert launcher.maker == maker
         assert is_own(launcher, str(here / "libmpi.so.12")) == (maker in ("MPICH", ""))
     assert mpi_library("\tlibmpi.so.12 => not found\n") == os.path.realpath("not")
     assert mpi_library("\tlibmpifort.so.12 => /x/libmpifort.so.12 (0x1)\n") == ""
@@ -183,12 +174,8 @@ def test_a_group_of_one_may_write(tmp_path, monkeypatch):
         interposer.os, "stat", lambda path, **_: about if str(path) == str(folder) else os.lstat(path)
     )
     monkeypatch.setattr(interposer.pwd, "getpwuid", lambda number: user)
-    for name, members, fine in (
-        ("me", [], True),
-        ("me", ["me"], True),
-        ("me", ["me", "you"], False),
-        ("us", [], False),
-    ):
+    cases = (("me", [], True), ("me", ["me"], True), ("me", ["me", "you"], False), ("us", [], False))
+    for name, members, fine in cases:
         group = type("Group", (), {"gr_name": name, "gr_mem": members})()
         monkeypatch.setattr(interposer.grp, "getgrgid", lambda number, group=group: group)
         assert interposer._others_write(about) != fine
@@ -221,10 +208,8 @@ def test_components_that_are_chosen_get_the_one_that_counts(here, monkeypatch):
     assert monitoring("/f", typed) == plain | {"OMPI_MCA_coll": "basic,monitoring"}
     assert keeps_monitoring_out(typed) == "--mca pml ob1"
     for words in ("--mca pml ^ob1", "--mca pml ob1,monitoring", "--mca btl self", "--mca pml"):
-        assert (
-            keeps_monitoring_out(parsed(f"mpirun {words} ./a".replace("pml ./a", "pml x,monitoring ./a")))
-            == ""
-        )
+        typed = f"mpirun {words} ./a".replace("pml ./a", "pml x,monitoring ./a")
+        assert keeps_monitoring_out(parsed(typed)) == ""
 
 
 def test_the_environment_of_the_interposer(monkeypatch):
@@ -250,19 +235,16 @@ def test_the_interposer_is_built_by_the_compiler_of_the_programs_mpi(here, monke
         executable(here / "bin" / name, f'#!/bin/sh\n[ "$1" = -show ] && exec echo {name}\n'
                    f'for last; do :; done; echo made > "$last"\n'
                    f'printf "{libs}" > {here}/built-{name}\n')  # fmt: skip
-    monkeypatch.setattr(
-        interposer,
-        "loaded_by",
-        lambda path: OPEN.format(here) if "openmpi" in made[-1] else MPICH.format(here),
-    )
     made, build = [], interposer.interposer
+    monkeypatch.setattr(
+        interposer, "loaded_by", lambda path: (OPEN if "openmpi" in made[-1] else MPICH).format(here)
+    )
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
     here.chmod(0o700)
     monkeypatch.setattr(
-        interposer,
-        "interposer",
+        interposer, "interposer",
         lambda candidate, library: made.append(candidate) or build(candidate, library=library),
-    )
+    )  # fmt: skip
     command = parsed("mpirun -n 2 ./app")
     ours = Application("./app", "openmpi", True, f"{here}/libmpi.so.40")
     assert interposer_for(ours, command).parent == here / "cache" / "hopbytes"
@@ -273,8 +255,7 @@ def test_the_interposer_is_built_by_the_compiler_of_the_programs_mpi(here, monke
     assert interposer_for(script, command)
     with pytest.raises(UnsupportedError, match=mentions("mpirun is the launcher of Open MPI")):
         interposer_for(script, command, str(here / "bin" / "mpicc"))
-    assert interposer_for(
-        script, parsed("mpiexec.intel ./app"), str(here / "bin" / "mpicc")
-    )  # named, same family
+    intel = parsed("mpiexec.intel ./app")
+    assert interposer_for(script, intel, str(here / "bin" / "mpicc"))  # named, same family
     with pytest.raises(UnsupportedError, match=mentions("is the launcher of Intel MPI")):
-        interposer_for(script, parsed("mpiexec.intel ./app"))
+        interposer_for(script, intel)

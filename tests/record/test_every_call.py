@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.graphs import arcs_of
-from helpers.real_mpi import FAMILIES, mpi
+from helpers.real_mpi import FAMILIES, mpi, no_compiler
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.record.application import application_of
 from hopbytes.record.counts import read_counts
@@ -204,7 +204,7 @@ def test_every_class_of_calls(family, tmp_path, monkeypatch):
 def recorded(family, flag, monkeypatch, tmp_path, compilers=True):
     """Record unfit.c with a kind of calls compiled in; return the graph, and what was said."""
     if not compilers:
-        monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
+        monkeypatch.setattr("hopbytes.record.session.interposer_for", no_compiler)
     launch, compiler = mpi(family)
     source = str(HERE / "unfit.c")
     subprocess.run([compiler, flag, source, "-o", "app"], check=True)

@@ -311,27 +311,24 @@ def test_a_rank_file_with_cores_that_hosts_lack_is_named_where_mpirun_says_nothi
     assert "if it printed no message: Open MPI 4 ends without a message" in said
 
 
-@pytest.mark.parametrize(
-    ("typed", "joined"),
-    [
-        ("mpirun -x LD_PRELOAD=/u.so -n 2 ./a", "mpirun -x LD_PRELOAD=/i.so:/u.so -n 2 ./a"),
-        ("mpirun -x LD_PRELOAD -n 2 ./a", "mpirun -x LD_PRELOAD=/i.so -n 2 ./a"),
-        ("mpirun --mca mca_base_env_list A=1;LD_PRELOAD=/u.so ./a",
-         "mpirun --mca mca_base_env_list A=1;LD_PRELOAD=/i.so:/u.so ./a"),
-        ("mpiexec -genv LD_PRELOAD /u.so -n 2 ./a", "mpiexec -genv LD_PRELOAD /i.so:/u.so -n 2 ./a"),
-        ("mpiexec -genv LD_PRELOAD=/u.so -n 2 ./a", "mpiexec -genv LD_PRELOAD=/i.so:/u.so -n 2 ./a"),
-        ("mpiexec -n 1 -env LD_PRELOAD /u.so ./a : -n 1 ./b",
-         "mpiexec -n 1 -env LD_PRELOAD /i.so:/u.so ./a : -n 1 ./b"),
-        ("mpiexec.pals --env LD_PRELOAD=/u.so ./a", "mpiexec.pals --env LD_PRELOAD=/i.so:/u.so ./a"),
-        ("flux run --env=LD_PRELOAD=/u.so ./a", "flux run --env=LD_PRELOAD=/i.so:/u.so ./a"),
-        ("srun --export=ALL,LD_PRELOAD=/u.so,B=1 ./a", "srun --export=ALL,LD_PRELOAD=/i.so:/u.so,B=1 ./a"),
-        ("mpirun_rsh -np 2 LD_PRELOAD=/u.so ./a", "mpirun_rsh -np 2 LD_PRELOAD=/i.so:/u.so ./a"),
-        ("env LD_PRELOAD=/u.so srun ./a", "env LD_PRELOAD=/i.so:/u.so srun ./a"),
-        ("mpirun -n 2 env A=1 LD_PRELOAD=/u.so ./a LD_PRELOAD=x",
-         "mpirun -n 2 env A=1 LD_PRELOAD=/i.so:/u.so ./a LD_PRELOAD=x"),
-        ("mpirun -x MY_LD_PRELOAD=/u.so ./a", "mpirun -x MY_LD_PRELOAD=/u.so ./a"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("typed", "joined"), [
+    ("mpirun -x LD_PRELOAD=/u.so -n 2 ./a", "mpirun -x LD_PRELOAD=/i.so:/u.so -n 2 ./a"),
+    ("mpirun -x LD_PRELOAD -n 2 ./a", "mpirun -x LD_PRELOAD=/i.so -n 2 ./a"),
+    ("mpirun --mca mca_base_env_list A=1;LD_PRELOAD=/u.so ./a",
+     "mpirun --mca mca_base_env_list A=1;LD_PRELOAD=/i.so:/u.so ./a"),
+    ("mpiexec -genv LD_PRELOAD /u.so -n 2 ./a", "mpiexec -genv LD_PRELOAD /i.so:/u.so -n 2 ./a"),
+    ("mpiexec -genv LD_PRELOAD=/u.so -n 2 ./a", "mpiexec -genv LD_PRELOAD=/i.so:/u.so -n 2 ./a"),
+    ("mpiexec -n 1 -env LD_PRELOAD /u.so ./a : -n 1 ./b",
+     "mpiexec -n 1 -env LD_PRELOAD /i.so:/u.so ./a : -n 1 ./b"),
+    ("mpiexec.pals --env LD_PRELOAD=/u.so ./a", "mpiexec.pals --env LD_PRELOAD=/i.so:/u.so ./a"),
+    ("flux run --env=LD_PRELOAD=/u.so ./a", "flux run --env=LD_PRELOAD=/i.so:/u.so ./a"),
+    ("srun --export=ALL,LD_PRELOAD=/u.so,B=1 ./a", "srun --export=ALL,LD_PRELOAD=/i.so:/u.so,B=1 ./a"),
+    ("mpirun_rsh -np 2 LD_PRELOAD=/u.so ./a", "mpirun_rsh -np 2 LD_PRELOAD=/i.so:/u.so ./a"),
+    ("env LD_PRELOAD=/u.so srun ./a", "env LD_PRELOAD=/i.so:/u.so srun ./a"),
+    ("mpirun -n 2 env A=1 LD_PRELOAD=/u.so ./a LD_PRELOAD=x",
+     "mpirun -n 2 env A=1 LD_PRELOAD=/i.so:/u.so ./a LD_PRELOAD=x"),
+    ("mpirun -x MY_LD_PRELOAD=/u.so ./a", "mpirun -x MY_LD_PRELOAD=/u.so ./a"),
+])  # fmt: skip
 def test_libraries_of_the_user_are_loaded_beside_the_interposer(typed, joined):
     command = LaunchCommand.parse(shlex.split(typed.replace(";", "\\;")), several=":" in typed.split())
     assert shlex.join(with_preloaded(command, "/i.so").words()) == shlex.join(joined.split())
@@ -343,14 +340,11 @@ def test_a_name_alone_takes_the_value_of_the_environment(monkeypatch):
     assert with_preloaded(command, "/i.so").words()[2] == "LD_PRELOAD=/i.so:/env.so"
 
 
-@pytest.mark.parametrize(
-    ("words", "theirs", "expected"),
-    [
-        ("mpirun -n 2 ./halo", "libmpi.so.12", "mpirun starts programs of Open MPI"),
-        ("mpirun -n 2 ./halo", "libmpi.so.40", "expected the compiler of its MPI"),
-        ("srun -n 2 ./halo", "libmpi.so.12", "expected the compiler of its MPI"),  # starts programs of any
-    ],
-)
+@pytest.mark.parametrize(("words", "theirs", "expected"), [
+    ("mpirun -n 2 ./halo", "libmpi.so.12", "mpirun starts programs of Open MPI"),
+    ("mpirun -n 2 ./halo", "libmpi.so.40", "expected the compiler of its MPI"),
+    ("srun -n 2 ./halo", "libmpi.so.12", "expected the compiler of its MPI"),  # starts programs of any
+])  # fmt: skip
 def test_a_second_mpi_library_is_explained(tmp_path, words, theirs, expected):
     (tmp_path / "clash.0").write_text(f"/opt/theirs/{theirs}\n")
     said = explain_two_libraries(str(tmp_path), LaunchCommand.parse(words.split()), "")

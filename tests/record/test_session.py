@@ -13,7 +13,7 @@ import pytest
 import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.paths import executable
-from helpers.real_mpi import FAMILIES, mpi, program_of
+from helpers.real_mpi import FAMILIES, mpi, no_compiler, program_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import WAITING
 from hopbytes.launch.installed import recognise
@@ -165,7 +165,7 @@ def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
     (tmp_path / "settings").write_text("pml = ob1\n")
     monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
     assert by(program).startswith("monitoring")
-    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
+    monkeypatch.setattr("hopbytes.record.session.interposer_for", no_compiler)
     with pytest.raises(UnsupportedError, match="--mca pml ob1: excludes Open MPI's monitoring, expected"):
         record([*launch, "--mca", "pml", "ob1", program, "p2p"])
 

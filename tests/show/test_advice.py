@@ -135,10 +135,3 @@ def test_what_is_to_be_typed_names_the_machine_that_was_given(hopbytes, tmp_path
     done = hopbytes("advise", "a.pattern", "--on", "node:4  core:4", "--preset", "fast", "--seeds", 1)
     assert done.returncode == 0, done.stderr
     assert "hopbytes map a.pattern --on 'node:4  core:4' " in done.stdout
-
-
-def test_a_small_gain_is_not_worth_it():
-    """One large pair inside a node sets the time; nothing else matters."""
-    graph = hb.CommGraph.from_edges([0, 2], [1, 5], [10**9, 10**4], n=16)
-    found = advised(graph, presets=("eco",))
-    assert found.verdict.keep

@@ -49,13 +49,15 @@ def test_a_cable_has_the_load_of_its_busiest_link(spec):
     figure = network_figure(where, loads)
     wiring = where.machine.network().wiring()
     busiest: dict[tuple[int, int], float] = {}
-    for place, link in enumerate(loads.links.tolist()):
+    present = np.flatnonzero(where.machine.network().capacity > 0)
+    for place, link in enumerate(present.tolist()):
         ends = tuple(sorted((int(wiring.tail[link]), int(wiring.head[link]))))
         busiest[ends] = max(busiest.get(ends, 0.0), float(loads.congestion[place]))
     assert {
         tuple(ends): load for ends, load in zip(figure.ends.tolist(), figure.congestion.tolist(), strict=True)
     } == busiest
-    assert np.allclose(figure.volumes, figure.congestion * figure.capacities)
+    of_links = set(zip(loads.volumes.tolist(), loads.congestion.tolist(), strict=True))
+    assert of_links >= set(zip(figure.volumes.tolist(), figure.congestion.tolist(), strict=True))
 
 
 def test_layers_count_links_from_the_hosts():

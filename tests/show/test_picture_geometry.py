@@ -20,7 +20,7 @@ from hopbytes.show.marks import (
     beside,
     framed,
     in_rows,
-    paragraph,
+    sentence_panel,
     width_of,
 )
 from hopbytes.show.matrix import matrix_panel, scale_panel
@@ -45,8 +45,9 @@ def mapped(spec, seed=1):
 def of_machine(spec):
     graph, mapping = mapped(spec)
     both = {"before": traffic.launcher_mapping(graph, mapping), "after": mapping}
-    yield matrix_panel(traffic.comm_matrix(graph, mapping), "traffic")
-    yield scale_panel((50, 5 * 10**6), traffic.comm_matrix(graph, mapping))
+    matrix = traffic.comm_matrix(graph, mapping)
+    yield matrix_panel(matrix, traffic.common_extremes([matrix]), "traffic")
+    yield scale_panel((50, 5 * 10**6), matrix)
     yield level_panel(traffic.level_bytes(graph, both), "levels")
     if mapping.where.machine.network() is not None:
         loads = [traffic.link_loads(graph, one) for one in both.values()]
@@ -162,7 +163,7 @@ def test_panels_are_put_together_without_touching():
             assert corners[row::4] == list(zip(across, down, strict=True))
         assert put.width == max(left + wide for left, (wide, _) in zip(across, sizes, strict=True))
         assert put.height == max(top + high for top, (_, high) in zip(down, sizes, strict=True))
-    assert (beside([]).width, below([]).height, paragraph([]).width) == (0, 0, 0)
+    assert (beside([]).width, below([]).height, sentence_panel("").width) == (0, 0, 0)
     for title in ("", "a title much longer than the panel"):
         check(framed(panels[1], title))
     assert framed(panels[0]).width == 30 + 2 * 16

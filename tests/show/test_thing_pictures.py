@@ -50,7 +50,7 @@ def test_a_pattern_is_drawn_cell_by_cell(lammps):
 
 def test_colours_of_cells_follow_their_volume():
     graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [1, 1000, 10**6], n=3)
-    panel = matrix_panel(comm_matrix(graph))
+    panel = matrix_panel(comm_matrix(graph), (1, 10**6))
     fills = {mark.tip: mark.fill for mark in panel.marks if isinstance(mark, Rectangle) and mark.tip}
     assert fills["rank 0 to rank 1: 1 B"] == "#e3f1c9"
     assert fills["rank 2 to rank 0: 1 MB"] == "#1d2a62"

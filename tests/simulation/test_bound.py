@@ -92,6 +92,8 @@ def test_a_level_without_numbers_is_as_fast_as_those_inside_and_a_hop_farther():
         assert waits("rack:2 island:2 node:2:bw=1e9:lat=5e-6", target, 10**9).seconds == pytest.approx(
             1 + 5e-6 + (seconds - 1.2e-6)
         )
+    faster = bound(arcs((0, 1), size=10**9), plain, assume="ndr400")
+    assert (faster.seconds, faster.assumed) == (pytest.approx(10**9 / 50e9 + 1.2e-6), "ndr400")
     assert found.assumed == "hdr100"
     (said,) = (notice for notice in found.notices if "hdr100" in notice)
     assert all(text in said for text in ("node, island, rack", "12.5 GB/s, 1.2 us"))
@@ -221,7 +223,7 @@ def check_plainly(graph, pe, where, node_of, ways, outlet):
     found = hb.simulate(graph, hb.Mapping(pe, where), grade="bound")
     assert found.parts == pytest.approx(parts)
     assert found.seconds == pytest.approx(max(parts.values()))
-    assert parts[found.limit] == max(parts.values())
+    assert parts[found.limit] == pytest.approx(max(parts.values()))
     assert [second for *_, second in found.links] == pytest.approx([second for second, _ in busiest])
     assert sorted(size for _, size, _ in found.links) == pytest.approx(sorted(size for _, size in busiest))
     sums = found.bytes_between_nodes, found.bytes_inside_nodes, found.flows, found.messages
@@ -240,6 +242,7 @@ def random_messages(seed, n=18):
     "torus:3x4:bw=1000000000:lat=1e-6 / core:2:bw=2e9:lat=3e-7",
     "mesh:3x2:nodes=2:bw=2000000x5000000:lat=1e-6 / package:2:bw=1e9:lat=9e-7 core:2:bw=4e9:lat=3e-7",
     "fattree:2x3:up=1x2:route=spread:bw=1e9:lat=1e-6 / package:2:bw=1e9:lat=9e-7 core:2:bw=4e9:lat=1e-7",
+    "dragonfly:3x2x2:bw=3000000:lat=1e-6 / core:2:bw=2e9:lat=3e-7",
 ])  # fmt: skip
 def test_bounds_on_networks_are_those_of_the_definition(spec, seed, monkeypatch):
     """Tasks share PEs, some send to themselves, flows take one path or several, a few pairs at a time."""
@@ -333,31 +336,6 @@ def test_a_process_copies_one_message_after_the_other():
     found = bound(arcs((0, 1), (0, 2), (0, 3), n=4), "node:1@10:bw=1e9:lat=1e-6 core:4@1:bw=1e10:lat=0")
     assert found.seconds == pytest.approx(3e-4)
     assert (found.limit, found.flows, found.messages) == ("copy", 0, 3)
-
-
-def test_the_busiest_link_of_networks():
-    """The busiest link by brute force, over the routes of single messages."""
-    rng = np.random.default_rng(3)
-    for spec in ("torus:3x4:bw=1000000000:lat=0", "fattree:4x4:bw=1000000000:lat=0", "dragonfly:3x2x2"):
-        where = hb.allocate(spec)
-        graph = arcs(*{tuple(rng.choice(12, 2, replace=False)) for _ in range(60)})
-        pe = rng.permutation(where.k)[: graph.n]
-        found = hb.simulate(graph, hb.Mapping(pe, where), grade="bound", assume="hdr100")
-        network = where.machine.network()
-        loads = {}
-        for source, target in zip(graph.sources(), graph.targets, strict=True):
-            routes = network.routes([pe[source]], [pe[target]])
-            for link in routes.links.tolist():
-                loads[link] = loads.get(link, 0) + 10**6
-        assert found.links[0][1] == max(loads.values())
-
-
-def test_what_is_assumed_is_said():
-    found = bound(arcs((0, 2), n=4), "node:2 core:2")
-    assert found.seconds == pytest.approx(1e6 / 12.5e9 + 1.2e-6)
-    assert any("hdr100" in notice for notice in found.notices)
-    faster = bound(arcs((0, 2), n=4), "node:2 core:2", assume="ndr400")
-    assert faster.seconds < found.seconds
 
 
 def test_routers_at_the_end_of_a_line_have_one_link_only():

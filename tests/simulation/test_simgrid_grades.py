@@ -339,11 +339,6 @@ def spread_sizes(n):
     return hb.CommGraph.from_edges(*zip(*pairs, strict=True), range(1, len(pairs) + 1))
 
 
-def test_the_default_is_flows():
-    graph = arcs((0, 2), n=8)
-    assert hb.simulate(graph, hb.Mapping(range(8), hb.allocate(SLOW))).grade == "flows"
-
-
 @needs_simgrid
 @pytest.mark.parametrize(
     "spec",

@@ -14,7 +14,8 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.show.advice import advise
 from hopbytes.show.verdict import CHANGE, KEEP, judged
 from hopbytes.simulation.measured import MEASURED
-from hopbytes.simulation.waiting import Clock, Times, eager_limit, program_of, recorded_eager
+from hopbytes.simulation.simulate import Prediction
+from hopbytes.simulation.waiting import eager_limit, program_of, recorded_eager
 from hopbytes.solve.waiting import map_by_waiting
 
 needs_simgrid = pytest.mark.skipif(
@@ -251,18 +252,28 @@ def test_the_launchers_order_is_kept_for_a_wavefront(tmp_path):
     tiles = hb.map_tasks(graph, where)
     rows = launcher_placement(where, 32, "fill")
     assert tiles.info["comm_cost"] < 0.85 * hb.evaluate(graph, rows).mapping.comm_cost
-    clock = Clock(graph, where, graph.meta[WAITING])
-    assert clock.times(tiles).beside(clock.times(rows)) > 1.05
-    assert judged(graph, tiles).verdict.decision == KEEP
+    times = [hb.simulate(graph, mapping, grade="waiting") for mapping in (tiles, rows)]
+    assert times[0].beside(times[1]) > 1.05
+    assert judged(graph, tiles).decision == KEEP
     chosen = map_by_waiting(hb.map_tasks, graph, where, "fill", method="fast")
     assert chosen.pe.tolist() == rows.pe.tolist()
     assert any("own order is kept" in notice for notice in chosen.info["notices"])
     assert chosen.info["comm_cost"] == hb.evaluate(graph, rows).mapping.comm_cost
     assert advise(graph, where, presets=("fast",), seeds=1).verdict.keep
     unchecked = dataclasses.replace(graph, meta={})
-    free = judged(unchecked, tiles).verdict
+    free = judged(unchecked, tiles)
     assert free.decision == CHANGE
     assert "Not checked against waiting" in free.remark
+
+
+def in_time(monkeypatch, seconds_of):
+    """Let replays of mappings take times that depend on what mappings know of themselves."""
+    def simulate(graph, mapping, *, grade):
+        assert grade == "waiting"
+        seconds = seconds_of(mapping.info)
+        return Prediction(grade, seconds, seconds, 1, {}, "link", (), 0, 0, 0, 0, posted_seconds=seconds)
+
+    monkeypatch.setattr("hopbytes.solve.waiting.simulate", simulate)
 
 
 @pytest.mark.parametrize(
@@ -274,14 +285,7 @@ def test_the_launchers_order_is_kept_for_a_wavefront(tmp_path):
 )
 def test_the_first_of_the_fastest_mappings_is_taken(replayed, chosen, told, monkeypatch):
     """Replayed times of the mappings by three seeds; the launcher's order takes 100."""
-    class Given:
-        def __init__(self, *sides):
-            pass
-
-        def times(self, mapping):
-            return Times(*[replayed[mapping.info["seed"]] if "seed" in mapping.info else 100] * 2)
-
-    monkeypatch.setattr("hopbytes.solve.waiting.Clock", Given)
+    in_time(monkeypatch, lambda info: replayed[info["seed"]] if "seed" in info else 100)
     graph = hb.CommGraph.from_edges([0], [1], [9], n=3, meta={WAITING: "app.trace.gz"})
     where = hb.allocate("core:4@2")
 
@@ -303,11 +307,7 @@ def test_the_objective_of_the_network_competes(monkeypatch):
         info = {"problem": "processes", "objective": objective or "comm_cost"}
         return hb.Mapping([3, 2, seed], where, info)
 
-    def times(_, mapping):
-        return Times(*[50 if mapping.info.get("objective") == "max_congestion" else 90] * 2)
-
-    monkeypatch.setattr(Clock, "__init__", lambda *_: None)
-    monkeypatch.setattr(Clock, "times", times)
+    in_time(monkeypatch, lambda info: 50 if info.get("objective") == "max_congestion" else 90)
     graph = hb.CommGraph.from_edges([0], [1], [9], n=3, meta={WAITING: "app.trace.gz"})
     where = hb.allocate("mesh:2x2")
     assert map_by_waiting(mapped, graph, where, "fill").info["objective"] == "max_congestion"
@@ -326,7 +326,7 @@ def test_halos_keep_their_gain(tmp_path):
         ranks.append("; ".join(once * 3))
     where, graph = hb.allocate(LEAVES), kept(tmp_path, ranks)
     chosen = map_by_waiting(hb.map_tasks, graph, where, "fill", method="fast")
-    verdict = judged(graph, chosen).verdict
+    verdict = judged(graph, chosen)
     assert verdict.decision == CHANGE
     assert verdict.predicted.grade == "waiting"
     assert verdict.predicted.beside(verdict.usual) < 0.7

@@ -152,7 +152,7 @@ def best_by_enumeration(graph, table, start, price):
         ({"fixed": {9: 0}}, FormatError, "9 0..8"), ({"fixed": {-1: 0}}, FormatError, "-1 0..8"),
         ({"fixed": {0: 16}}, FormatError, "16 0 0..15"),
         ({"fixed": [0, 1]}, FormatError, "2 9"), ({"fixed": [-2] * 9}, FormatError, "-2 0..15"),
-        ({"fixed": np.zeros(9)}, FormatError, "float64"),
+        ({"fixed": np.zeros(9)}, FormatError, "float64"), ({"fixed": []}, FormatError, "0 9"),
         ({"forbidden": [(0, 16)]}, FormatError, "16 0..15"),
         ({"forbidden": [(0, -1)]}, FormatError, "-1 0..15"),
         ({"initial": np.full(9, 16)}, FormatError, "16 0 0..15"), ({"forbidden": 3}, FormatError, "pairs"),

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import hopbytes as hb
 from helpers.graphs import grid
+from hopbytes.algorithms.multisection.hierarchy import fixed_loads
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.model.allocation import SlotUse
@@ -95,8 +96,9 @@ def test_the_nearest_pe_with_room_is_taken_however_many_there_are(spec):
 def test_fixed_tasks_may_fill_a_pe():
     where, fixed = hb.allocate("core:3"), {0: 2, 1: 2, 3: 0}
     cost, loads = linear_cost_of(where, 4, fixed=fixed), np.array([4, 3, 9, 2])
-    assert check_fixed_loads(loads, np.array([2, 1, 7]), cost).tolist() == [2, 0, 7]
-    assert check_fixed_loads(None, np.array([1, 1, 2]), cost).tolist() == [1, 0, 2]
+    assert fixed_loads(cost, loads, 3).tolist() == [2, 0, 7]
+    assert fixed_loads(cost, None, 3).tolist() == [1, 0, 2]
+    check_fixed_loads(loads, np.array([2, 1, 7]), cost)
     for given_loads, caps, unit, what in (
         (loads, [2, 1, 6], 5, "fixed to PE 2 sum to 35, but it may carry 30"),
         (None, [1, 1, 1], 1, "fixed to PE 2 sum to 2, but it may hold 1"),

@@ -95,6 +95,8 @@ def test_phases_that_do_not_fit_are_refused():
         hb.map_phases([phase(1), phase(2, 7)], MACHINE)
     with pytest.raises(hb.WrongTypeError, match="expected a list of patterns"):
         hb.map_phases(phase(1), MACHINE)
+    with pytest.raises(hb.UnsupportedError, match="at least one pattern"):
+        hb.map_phases([], MACHINE)
     with pytest.raises(hb.UnsupportedError, match="goal"):
         hb.map_phases([phase(1)], MACHINE, goal="mean")
     with pytest.raises(hb.UnsupportedError, match="goal max"):

@@ -16,16 +16,13 @@ FIRST = secrets.randbelow(10**9)
 
 
 @pytest.mark.parametrize("step", range(8))  # names of tests are the same in all processes
-def test_presets_are_ordered_on_random_graphs(step):
+@pytest.mark.parametrize("tasks", [(16, 48), pytest.param((300, 1500), marks=pytest.mark.slow)])
+def test_presets_are_ordered_on_random_graphs(step, tasks):
     """As `python -m bench.studies.preset_order --tasks 16,48 --case NUMBER`."""
     number = FIRST + step
-    said, graph, where, options = drawn(number, (16, 48))
+    said, graph, where, options = drawn(number, tasks)
     found, costs = complaints(graph, where, options, number, False)
     assert not found, (number, said, costs)
-
-
-def ring(n):
-    return hb.CommGraph.from_edges(np.arange(n), (np.arange(n) + 1) % n)
 
 
 def test_a_current_mapping_does_not_change_the_order():
@@ -104,12 +101,3 @@ def test_whoever_names_an_algorithm_gets_it_for_all_arcs():
 
     hb.map_tasks(graph, WHERE, Watching())
     assert seen == [graph.m]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", range(4))
-def test_presets_are_ordered_on_larger_random_graphs(step):
-    number = FIRST + step
-    said, graph, where, options = drawn(number, (300, 1500))
-    found, costs = complaints(graph, where, options, number, False)
-    assert not found, (number, said, costs)

@@ -8,7 +8,7 @@ from helpers.errors import mentions
 from helpers.paths import file_with
 from hopbytes.errors import FormatError
 from hopbytes.text import lines
-from hopbytes.text.lines import bounded_lines, natural_key, read_bytes, read_lines, text_lines
+from hopbytes.text.lines import Lines, natural_key, read_bytes, read_lines, text_lines
 
 
 def test_lines_have_no_ends(tmp_path):
@@ -30,10 +30,10 @@ def test_faults_of_lines(data, words):
 
 def test_the_longest_record(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_RECORD", 4)
-    read = list(bounded_lines(io.BytesIO(b"abc\n\nabc\nab"), "x"))
-    assert read == [(1, b"abc\n"), (2, b"\n"), (3, b"abc\n"), (4, b"ab")]
+    read = Lines(io.BytesIO(b"abc\n\nabc\nab"), "x")
+    assert [(read.number, line) for line in read] == [(1, b"abc\n"), (2, b"\n"), (3, b"abc\n"), (4, b"ab")]
     with pytest.raises(FormatError, match=mentions("x:2", "4")):
-        list(bounded_lines(io.BytesIO(b"abc\nabcd\n"), "x"))
+        list(Lines(io.BytesIO(b"abc\nabcd\n"), "x"))
 
 
 def test_the_natural_order_of_names():

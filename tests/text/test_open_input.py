@@ -41,13 +41,6 @@ def test_the_mark_that_editors_of_windows_put_before_utf8_is_no_content(tmp_path
     assert content(path) == TEXT
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_nothing_but_that_mark_is_an_empty_file(tmp_path, pack):
-    path = file_with(tmp_path / "pattern.edges", pack(b"\xef\xbb\xbf"))
-    with pytest.raises(FormatError, match=mentions("UTF-8")):
-        content(path)
-
-
 def test_head_does_not_consume(tmp_path):
     path = file_with(tmp_path / "a", gzip.compress(TEXT, mtime=0))
     with open_source(path) as source:
@@ -86,12 +79,21 @@ def test_compressed_bytes_that_become_too_many(tmp_path, monkeypatch):
     assert len(content(path, max_bytes=4_000_000)) == 4_000_000
 
 
+@pytest.mark.parametrize(("name", "data", "facts"), [
+    ("a", b"", "expected some content"), ("a", gzip.compress(b"", mtime=0), "expected some content"),
+    ("a", b"\xef\xbb\xbf", "UTF-8"), ("a", gzip.compress(b"\xef\xbb\xbf"), "UTF-8"),
+    ("a", "\ufeff0 1 5\n".encode("utf-16-le"), "UTF-16 UTF-8"),
+    ("a", "\ufeff0 1 5\n".encode("utf-16-be"), "UTF-16 UTF-8"),
+    ("a.graph.gz", TEXT, "does not start like a gzip file"),
+])  # fmt: skip
+def test_content_that_is_none(tmp_path, name, data, facts):
+    with pytest.raises(FormatError, match=mentions(*facts.split())):
+        content(file_with(tmp_path / name, data))
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_text_in_utf16(tmp_path, encoding):
-    path = file_with(tmp_path / "a", "\ufeff0 1 5\n".encode(encoding))
-    with pytest.raises(FormatError, match=mentions("UTF-16", "UTF-8")):
-        content(path)
-    path.write_bytes("\ufeff<a/>".encode(encoding))  # XML says so itself
+def test_xml_says_itself_that_it_is_utf16(tmp_path, encoding):
+    path = file_with(tmp_path / "a", "\ufeff<a/>".encode(encoding))
     assert content(path) == path.read_bytes()
 
 
@@ -110,34 +112,26 @@ def test_damaged_compression_is_said(tmp_path, pack, damage):
         content(path)
 
 
-def test_a_name_that_promises_compression_is_held_to_it(tmp_path):
-    path = file_with(tmp_path / "a.graph.gz", TEXT)
-    with pytest.raises(FormatError, match="does not start like a gzip file"):
-        content(path)
+@pytest.mark.parametrize(
+    ("beginning", "program"), [("28b52ffd", "zstd"), ("04224d18", "lz4"), ("1f9d", "uncompress")]
+)
+@pytest.mark.parametrize("name", ["a.graph", "a.graph.zst", "a"])
+def test_other_compressions_are_named(tmp_path, beginning, program, name):
+    path = file_with(tmp_path / name, bytes.fromhex(beginning) + b"\x04\x00" * 40)
+    with pytest.raises(FormatError, match=mentions(name, "gzip", program)):
+        hb.read_pattern(path)
 
 
-@pytest.mark.parametrize("data", [b"", gzip.compress(b"", mtime=0)], ids=["plain", "gzip"])
-def test_empty(tmp_path, data):
-    path = file_with(tmp_path / "a", data)
-    with pytest.raises(FormatError, match="expected some content"):
-        content(path)
-
-
-def test_folder_and_missing_and_unreadable(tmp_path):
-    with pytest.raises(FormatError, match="a directory, expected a file"):
-        content(tmp_path)
-    with pytest.raises(FormatError, match="nowhere: cannot be read: No such file"):
-        content(tmp_path / "nowhere")
-    with pytest.raises(FormatError, match="not a file name"):
-        content("a\0b")
-    with pytest.raises(FormatError, match="cannot be read"):
-        content(tmp_path / ("x" * 300))
-
-
-def test_names_that_are_no_text():
-    for name in (3, None, b"a"):
-        with pytest.raises(HopbytesError, match=mentions(type(name).__name__)):
-            content(name)
+@pytest.mark.parametrize(("name", "facts"), [
+    (".", "a directory, expected a file"), ("nowhere", "nowhere: cannot be read: No such file"),
+    ("a\0b", "not a file name"), ("x" * 300, "cannot be read"), ("", "'' empty -"),
+    (3, "int"), (None, "NoneType"), (b"a", "bytes"),
+])  # fmt: skip
+def test_names_of_no_file(tmp_path, monkeypatch, name, facts):
+    """An empty one is that of a variable of the shell that is not set."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HopbytesError, match=mentions(*facts.split())):
+        content(name)
 
 
 def test_a_name_of_a_regular_file(tmp_path):
@@ -147,12 +141,6 @@ def test_a_name_of_a_regular_file(tmp_path):
     for name, kind in ((".", "a directory"), ("pipe", "a pipe or a device")):
         with pytest.raises(FormatError, match=mentions(kind)):
             open_input.check_file(str(tmp_path / name))
-
-
-def test_an_empty_name():
-    """As of a variable of the shell that is not set."""
-    with pytest.raises(FormatError, match=mentions("''", "empty", "-")):
-        content("")
 
 
 def test_standard_input(monkeypatch):
@@ -207,8 +195,7 @@ def machine_file(folder, spec, name="x.machine.json"):
 
 @pytest.fixture
 def secret(tmp_path):
-    path = file_with(tmp_path / "secret.txt", SECRET + "\n")
-    return path
+    return file_with(tmp_path / "secret.txt", SECRET + "\n")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.util.options import build
 from hopbytes.util.registry import Registry
 
 
@@ -91,20 +90,6 @@ def test_a_class_of_another_module(tmp_path, monkeypatch):
     typed = ["map", "stencil:2x2", "--on", "core:4", "--mapper", "own_module:Reverse"]
     done = subprocess.run([sys.executable, "-m", "hopbytes", *typed], capture_output=True, text=True)
     assert done.stdout.split() == ["3", "2", "1", "0"], done.stderr
-
-
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
-        ("no_such_module_here:Thing", "cannot be imported"),
-        ("os:Thing", "there is no class of this name in os"),
-        ("multisection:runs", "option 'runs' is unknown"),
-        ("multisektion", "did you mean 'multisection'"),
-    ],
-)
-def test_what_is_not_there_is_named(choice, said):
-    with pytest.raises(hb.UnsupportedError, match=said):
-        build(mappers, choice)
 
 
 def test_a_class_that_is_no_mapper():

@@ -77,8 +77,8 @@ class FirstArcs {
 // The rows of a range of coarse vertices.
 template <class Weight> struct RowsOfRange {
   int64_t range = 0, filled = 0;
-  Buffer<int32_t> adj;
-  Buffer<Weight> weight;
+  UnsetVector<int32_t> adj;
+  UnsetVector<Weight> weight;
 };
 
 // Contracts ranges of coarse vertices with one of several threads.
@@ -100,7 +100,8 @@ template <class W, class Weight> class RangeContraction {
     int64_t most = 0;
     for (const int32_t v : vertices) most += g_.degree(v);
     RowsOfRange<Weight> rows = std::exchange(spare_, {});
-    if (rows.adj.size() <= most) rows.adj = Buffer<int32_t>(most + 1), rows.weight = Buffer<Weight>(most + 1);
+    if (std::ssize(rows.adj) <= most)
+      rows.adj = UnsetVector<int32_t>(most + 1), rows.weight = UnsetVector<Weight>(most + 1);
     const int64_t begin = ranges_.begin(range), end = ranges_.end(range);
     members_.sort(map_, begin, end, std::ssize(vertices), [&](int64_t i) { return vertices[i]; });
     rows.range = range;

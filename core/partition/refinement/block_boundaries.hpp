@@ -22,6 +22,31 @@ struct BoundaryVertex {
 };
 using BoundaryVertices = UnsetVector<BoundaryVertex>;
 
+// A pair of adjacent blocks: the range of its boundary vertices, and the cost of its boundary.
+struct AdjacentBlocks {
+  int32_t a, b;
+  size_t begin, end;
+  int64_t cost;
+
+  std::vector<int32_t> vertices(const BoundaryVertices& boundary) const {
+    std::vector<int32_t> found(end - begin);
+    for (size_t i = begin; i < end; ++i) found[i - begin] = boundary[i].vertex;
+    return found;
+  }
+};
+
+// Returns the pairs of a boundary that is sorted by pair, in its order.
+inline std::vector<AdjacentBlocks> adjacent_blocks(const BoundaryVertices& boundary) {
+  std::vector<AdjacentBlocks> pairs;
+  for (size_t i = 0; i < boundary.size(); ++i) {
+    if (i == 0 || boundary[i].a != boundary[i - 1].a || boundary[i].b != boundary[i - 1].b)
+      pairs.push_back({boundary[i].a, boundary[i].b, i, i, 0});
+    pairs.back().end = i + 1;
+    pairs.back().cost += boundary[i].cost;
+  }
+  return pairs;
+}
+
 // Sorts by pair. A counting sort: where all blocks touch each other there are almost as many entries as arcs.
 // If there are more pairs than entries it sorts by the larger block number, then by the smaller one.
 inline void sort_by_blocks(int64_t k, Team& team, BoundaryVertices& found) {

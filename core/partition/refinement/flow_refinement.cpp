@@ -8,21 +8,6 @@ namespace hopbytes {
 
 namespace {
 
-// Returns the pairs of adjacent blocks, the most expensive boundary first.
-std::vector<AdjacentBlocks> most_expensive_first(const BoundaryVertices& boundary) {
-  std::vector<AdjacentBlocks> pairs;
-  for (size_t i = 0; i < boundary.size(); ++i) {
-    if (i == 0 || boundary[i].a != boundary[i - 1].a || boundary[i].b != boundary[i - 1].b)
-      pairs.push_back({boundary[i].a, boundary[i].b, i, i, 0});
-    pairs.back().end = i + 1;
-    pairs.back().cost += boundary[i].cost;
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const AdjacentBlocks& x, const AdjacentBlocks& y) {
-    return x.cost != y.cost ? x.cost > y.cost : x.begin < y.begin;
-  });
-  return pairs;
-}
-
 // Distributes pairs among batches without a common block, the first pair of a block in the earliest batch.
 // Their cuts do not depend on each other if all blocks are equally far apart.
 std::vector<std::vector<AdjacentBlocks>> disjoint_batches(const std::vector<AdjacentBlocks>& pairs,
@@ -59,7 +44,9 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
                            boundary);
     std::fill(next_active.begin(), next_active.end(), 0);
     moved.clear();
-    const std::vector<AdjacentBlocks> pairs = most_expensive_first(boundary);
+    std::vector<AdjacentBlocks> pairs = adjacent_blocks(boundary);
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [](const AdjacentBlocks& x, const AdjacentBlocks& y) { return x.cost > y.cost; });
     if (g.n >= context_.many_vertices) improve(pairs, context_.boundary_of_region);
     else if (partition.distance().flat())
       for (const auto& batch : disjoint_batches(pairs, partition.k())) improve(batch, 0);

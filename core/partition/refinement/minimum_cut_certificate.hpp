@@ -42,7 +42,6 @@ class alignas(64) MinimumCutCertificate {
   template <int sign> bool route_excess(int32_t first, int32_t last) {
     find_distances<sign>(first, last);
     first_.assign(count_.size(), kNone);
-    layer_.clear();
     highest_ = 0;
     bool all = true;
     for (int32_t v = first; v < last; ++v)
@@ -129,68 +128,34 @@ class alignas(64) MinimumCutCertificate {
     }
     work_left_ -= net_.work(v);
     if (nearest == net_.n() || count_[vertex.distance] == 1) return false;
-    move(v, nearest + 1);
+    --count_[vertex.distance];
+    vertex.distance = nearest + 1;
+    if (vertex.distance >= std::ssize(count_)) {
+      count_.resize(vertex.distance + 1);
+      first_.resize(vertex.distance + 1, kNone);
+    }
+    ++count_[vertex.distance];
     highest_ = std::max(highest_, vertex.distance);
     return true;
-  }
-
-  void move(int32_t v, int32_t distance) {
-    --count_[vertex_[v].distance];
-    if (!layer_.empty()) unlink(v);
-    vertex_[v].distance = distance;
-    if (distance == kUnreachable) return;
-    if (distance >= static_cast<int32_t>(count_.size())) {
-      count_.resize(distance + 1);
-      first_.resize(distance + 1, kNone);
-    }
-    ++count_[distance];
-    if (!layer_.empty()) link(v);
   }
 
   // Leaves v with its excess, as it reaches no demand. If it was the last one at its distance, all those
   // farther away reach none either; none of them has excess, because v was the farthest one that had.
   void set_aside(int32_t v, int32_t first, int32_t last) {
-    if (layer_.empty()) link_layers(first, last);
     const int32_t at = vertex_[v].distance;
-    move(v, kUnreachable);
-    if (count_[at] > 0) return;
-    for (int32_t distance = at + 1; distance < std::ssize(layer_); ++distance) {
-      work_left_ -= count_[distance];
-      while (layer_[distance] != kNone) move(layer_[distance], kUnreachable);
-    }
-  }
-
-  // Lists the vertices of each distance. Where everything can be routed, nobody asks for them.
-  void link_layers(int32_t first, int32_t last) {
-    layer_.assign(count_.size(), kNone);
-    links_.resize(net_.n());
-    for (int32_t v = first; v < last; ++v)
-      if (vertex_[v].distance >= 0) link(v);
+    vertex_[v].distance = kUnreachable;
+    const auto farther = count_.begin() + at + 1;
+    if (--count_[at] > 0 || std::all_of(farther, count_.end(), [](int32_t n) { return n == 0; })) return;
+    for (int32_t u = first; u < last; ++u)
+      if (vertex_[u].distance > at) vertex_[u].distance = kUnreachable;
+    std::fill(farther, count_.end(), 0);
     work_left_ -= last - first;
-  }
-
-  void link(int32_t v) {
-    const int32_t at = vertex_[v].distance;
-    if (at >= std::ssize(layer_)) layer_.resize(at + 1, kNone);
-    links_[v] = {kNone, layer_[at]};
-    if (layer_[at] != kNone) links_[layer_[at]].before = v;
-    layer_[at] = v;
-  }
-
-  void unlink(int32_t v) {
-    const auto [before, after] = links_[v];
-    if (before != kNone) links_[before].after = after;
-    else layer_[vertex_[v].distance] = after;
-    if (after != kNone) links_[after].before = before;
   }
 
   struct Vertex {
     int32_t distance;  // lower bound of the number of arcs to the nearest demand, or kUnreachable
     int32_t current;  // no arc before this one leads nearer
     int32_t next;  // next entry in the list of vertices with excess
-  };
-  struct Links {
-    int32_t before, after;  // in the list of the vertices at the same distance
   };
 
   FlowNetwork& net_;
@@ -200,8 +165,6 @@ class alignas(64) MinimumCutCertificate {
   std::vector<Vertex> vertex_;
   std::vector<int32_t> first_;  // by distance, the first vertex with excess
   std::vector<int32_t> count_;  // by distance, the number of vertices
-  std::vector<int32_t> layer_;  // by distance, the first vertex; empty until something was set aside
-  std::vector<Links> links_;
   std::vector<int32_t> queue_;
 };
 

@@ -1,23 +1,19 @@
 // Refinement of a partition into blocks of given sizes by two-way FM between pairs of adjacent blocks.
 #pragma once
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "partition/refinement/block_boundaries.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/refinement/two_way_fm.hpp"
 #include "partition/score.hpp"
 
 namespace hopbytes {
 
-// A vertex on the boundary between two blocks.
-struct PairVertex {
-  int64_t pair;  // a * k + b for blocks a < b
-  int32_t vertex;
-};
-
 // Only edges count, whatever the distances.
 template <class W> class PairwiseFm : public Refiner<W> {
  public:
-  // With at most so many blocks the boundary is sorted by counting.
-  static constexpr int32_t kFewBlocks = 64;
-
   // The sizes are kept by reference.
   PairwiseFm(std::span<const int64_t> size, const ExactContext& context)
       : k_(static_cast<int32_t>(size.size())),
@@ -45,28 +41,92 @@ template <class W> class PairwiseFm : public Refiner<W> {
 
   // For repeated calls with one graph: prepares the queues for it; only the contents of the array of blocks
   // may change until the next attach().
-  void attach(Partition<W>& partition);
-  void refine_attached(Partition<W>& partition, const Control& control);
+  void attach(Partition<W>& partition) {
+    g_ = &partition.graph();
+    part_ = partition.blocks().data();
+    fm_.attach(*g_, part_);
+  }
+
+  void refine_attached(Partition<W>& partition, const Control& control) {
+    load_ = partition.loads();
+    fm_.weigh_blocks();
+    const bool compare = refined_ && partition.projected() && static_cast<int64_t>(refined_->size()) == g_->n;
+    active_.assign(k_, compare ? 0 : 1);
+    if (static_cast<int64_t>(changed_.size()) < g_->n) changed_.resize(g_->n, 0);
+    ++round_number_;
+    for (int32_t v = 0; compare && v < g_->n; ++v)
+      if (part_[v] != (*refined_)[v]) active_[part_[v]] = active_[(*refined_)[v]] = 1, mark(v);
+    const AnyGraph graph(*g_);
+    std::vector<int32_t> moved;
+    for (int32_t round = 0; round < rounds_ && !control.should_stop(); ++round) {
+      if (std::find(active_.begin(), active_.end(), 1) == active_.end()) break;
+      partition.find_boundary();
+      find_boundary_vertices(graph, {}, partition.blocks(), partition.boundary(), active_, control,
+                             boundary_);
+      moved.clear();
+      std::vector<uint8_t> next(k_, 0);
+      const int32_t before = round_number_++;
+      for (const AdjacentBlocks& pair : adjacent_blocks(boundary_)) {
+        const std::vector<int32_t> seeds = pair.vertices(boundary_);
+        const bool differs =
+            (round == 0 && !compare) ||
+            std::any_of(seeds.begin(), seeds.end(), [&](int32_t v) { return changed_[v] >= before; });
+        if (!differs) continue;
+        const bool better = improve(pair.a, pair.b, seeds, control);
+        moved.insert(moved.end(), fm_.moved().begin(), fm_.moved().end());
+        if (!better) continue;  // Loads may be nearer to their targets at the same cut.
+        next[pair.a] = next[pair.b] = 1;
+        for (const int32_t v : fm_.moved()) mark(v);
+      }
+      if (!moved.empty()) partition.blocks_were_changed(moved, load_);
+      active_.swap(next);
+    }
+  }
+
   // Searches once between the blocks 0 and 1 from the given vertices. Returns whether the state became
   // better.
-  bool improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices, const Control& control);
+  bool improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices, const Control& control) {
+    load_ = partition.loads();
+    fm_.weigh_blocks();
+    const bool better = improve(0, 1, vertices, control);
+    partition.blocks_were_changed();
+    return better;
+  }
 
   // The edge cut, and how far blocks are above their sizes by more than one vertex.
-  Score quality(const Partition<W>& partition) const;
+  Score quality(const Partition<W>& partition) const {
+    Score s{0, edge_cut(partition.graph(), partition.blocks().data())};
+    for (int32_t b = 0; b < k_; ++b)
+      s.overload +=
+          std::max<int64_t>(0, partition.loads()[b] - size_[b] - allowed_imbalance(partition.graph()));
+    return s;
+  }
 
  private:
-  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Control& control);
-  void mark(int32_t v);
-  void find_boundary(const Control& control);
-  void append_boundary(int64_t begin, int64_t end, std::vector<PairVertex>& found) const;
-  void append_boundary_of_two(int64_t begin, int64_t end, std::vector<PairVertex>& found) const;
-  void sort_by_counting();
+  static int64_t allowed_imbalance(const GraphShape& g) { return g.max_load == 1 ? 0 : g.max_load; }
+
+  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Control& control) {
+    typename TwoWayFm<W>::Limits limits;
+    limits.window = g_->max_load;  // The window is one vertex: wider windows were measured and were worse.
+    limits.allowed_imbalance = allowed_imbalance(*g_);
+    limits.fruitless_moves = g_->max_load == 1 ? fruitless_moves_ * 3 / 5 : fruitless_moves_;
+    int64_t gain = 0;
+    const bool better = fm_.improve(a, b, seeds, limits, control.team(), gain);
+    control.record_parallel_work(fm_.scanned_edges(), fm_.span());
+    return better;
+  }
+
+  // Records that v and its neighbourhood have changed.
+  void mark(int32_t v) {
+    changed_[v] = round_number_;
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) changed_[g_->adj[e]] = round_number_;
+  }
 
   int32_t k_, rounds_, fruitless_moves_;
   std::span<const int64_t> size_;
   std::vector<int64_t> load_;
   TwoWayFm<W> fm_;
-  std::vector<PairVertex> boundary_, sorted_;
+  BoundaryVertices boundary_;
   const Graph<W>* g_ = nullptr;
   int32_t* part_ = nullptr;
   const std::vector<int32_t>* refined_ = nullptr;

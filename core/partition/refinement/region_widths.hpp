@@ -1,5 +1,6 @@
 // How far the regions of minimum cuts reach into the two blocks of a pair.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 
@@ -11,30 +12,25 @@ namespace hopbytes {
 // rounds and levels of an uncoarsening: a block that is thin or full is so on finer graphs as well.
 class RegionWidths {
  public:
-  void forget() { times_narrowed_.clear(); }
+  void forget() { narrowing_.clear(); }
 
   // Returns the width of the part of block `own` that may move to `other`, in units of the free room:
   // `widest`, or nearer to 1 (as much as fits) after every failure.
   double width(int32_t own, int32_t other, double widest) const {
-    const auto found = times_narrowed_.find(key(own, other));
-    double beyond = widest - 1;
-    if (found != times_narrowed_.end())
-      for (int32_t i = 0; i < found->second; ++i) beyond /= kNarrowing;
-    return 1 + beyond;
+    const auto found = narrowing_.find(key(own, other));
+    return 1 + (widest - 1) * (found == narrowing_.end() ? 1 : found->second);
   }
 
   void narrow(int32_t own, int32_t other) {
-    int32_t& times = times_narrowed_[key(own, other)];
-    if (times < kMostTimes) ++times;
+    constexpr double factor = 0.25, most = 1.0 / (1 << 16);
+    double& narrowed = narrowing_.try_emplace(key(own, other), 1).first->second;
+    narrowed = std::max(most, factor * narrowed);
   }
 
  private:
-  static constexpr double kNarrowing = 4;
-  static constexpr int32_t kMostTimes = 8;
-
   static int64_t key(int32_t own, int32_t other) { return (int64_t{own} << 32) | other; }
 
-  std::unordered_map<int64_t, int32_t> times_narrowed_;
+  std::unordered_map<int64_t, double> narrowing_;  // the factors by which parts are narrower
 };
 
 }  // namespace hopbytes

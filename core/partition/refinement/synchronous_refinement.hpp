@@ -11,20 +11,18 @@ template <class W> class SynchronousRefinement : public Refiner<W> {
   explicit SynchronousRefinement(int32_t rounds) : rounds_(rounds) {}
 
   void refine(Partition<W>& partition, Rng&, const Control& control) override {
+    const auto move = [&](const auto& g) {
+      return move_synchronously(g, partition.distance(), partition.max_block_weights(), rounds_, control,
+                                partition.may_be_boundary(), partition.blocks());
+    };
     const Graph<W>& g = partition.graph();
-    if (!g.weight.all_one()) return run(g, partition, control);
     Graph<UnitWeight> unit;
     static_cast<GraphShape&>(unit) = g;
-    run(unit, partition, control);
+    const SynchronousMoves moves = g.weight.all_one() ? move(unit) : move(g);
+    if (moves.count > 0) partition.moved_near_boundary(moves.loads);
   }
 
  private:
-  template <class V> void run(const Graph<V>& g, Partition<W>& partition, const Control& control) {
-    SynchronousMoves moves(g, partition.distance(), partition.max_block_weights(), partition.blocks(),
-                           partition.may_be_boundary(), control.team());
-    if (moves.refine(rounds_, control) > 0) partition.moved_near_boundary(moves.loads());
-  }
-
   int32_t rounds_;
 };
 

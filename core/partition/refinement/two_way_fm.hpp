@@ -249,7 +249,7 @@ template <class W> class TwoWayFm {
   int64_t scanned_edges_ = 0, span_ = 0;
 };
 
-// Compiled in pairwise_fm.cpp, and used by searches for one task per PE as well.
+// Compiled in exact_partitioner.cpp, and used by searches for one task per PE as well.
 extern template class TwoWayFm<int32_t>;
 extern template class TwoWayFm<int64_t>;
 

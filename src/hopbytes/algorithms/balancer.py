@@ -33,12 +33,8 @@ class Rebalanced:
 
 
 def meet_bounds(
-    graph: CommGraph,
-    where: Allocation,
-    pe: Int32,
-    loads: Int64 | None,
-    caps: Int64,
-    linear_cost: LinearCost | None = None,
+    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64,
+    linear_cost: LinearCost | None = None
 ) -> Rebalanced:
     """Move tasks off overfull PEs: the cheapest per unit of load first, to the nearest PE with room.
 

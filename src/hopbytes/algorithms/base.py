@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.control import RunControl, stop_asked
+from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 from hopbytes.util.registry import Registry
 
 #: Options state work in millions of scanned edges.
@@ -26,6 +28,9 @@ MILLION = 10**6
 #: Every step of a search without an end of its own counts at least so many scanned edges, since steps that
 #: scan few edges take time, too.
 LEAST_STEP = 10_000
+
+#: The values that options take: the texts, or the range of integers.
+Allowed = Mapping[str, Sequence[object]]
 
 #: Receives the name of a stage, the amount done and the total amount (0: unknown).
 Progress = Callable[[str, int, int], None]
@@ -259,12 +264,36 @@ class Bounds:
         )
 
 
-class Mapper(ABC):
+class Algorithm:
+    """What mappers and refiners have in common: they are frozen dataclasses of their hyperparameters."""
+
+    __slots__ = ()
+    #: The algorithm requires a machine with routes between its nodes and raises UnsupportedError otherwise.
+    needs_routes: ClassVar[bool] = False
+    #: What options take that do not take every value of their type.
+    allowed: ClassVar[Allowed] = {}
+    #: Groups of options by purpose; they affect only how long lists of options are shown.
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __post_init__(self) -> None:
+        if self.allowed:
+            check_types(self)
+        for option, values in self.allowed.items():
+            if (value := getattr(self, option)) not in values:
+                some = isinstance(values, range)
+                known = f"{values[0]} to {values[-1]}" if some else f"one of {', '.join(map(str, values))}"
+                raise UnsupportedError(f"{_name_of(self)}: {option}={value}, expected {known}")
+
+
+def _name_of(algorithm: Algorithm) -> str:
+    registry: Registry[Any] = mappers if isinstance(algorithm, Mapper) else refiners
+    return f"{registry.kind} {registry.name_of(type(algorithm)) or type(algorithm).__name__!r}"
+
+
+class Mapper(Algorithm, ABC):
     """An algorithm that computes a mapping. Subclasses are frozen dataclasses of their hyperparameters."""
 
     __slots__ = ()
-    #: The mapper requires a machine with routes between its nodes and raises UnsupportedError otherwise.
-    needs_routes: ClassVar[bool] = False
     #: The mapper requires a machine whose nodes have coordinates and raises UnsupportedError otherwise.
     needs_coordinates: ClassVar[bool] = False
     #: With fewer tasks than PEs the mapper selects the PEs itself, with at most one task on each, unless the
@@ -272,8 +301,6 @@ class Mapper(ABC):
     chooses_slots: ClassVar[bool] = False
     #: The mapper reads a property of every task, so free PEs cannot be filled with tasks without messages.
     knows_tasks: ClassVar[bool] = False
-    #: Groups of options by purpose; they affect only how long lists of options are shown.
-    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @property
     def deterministic(self) -> bool:
@@ -285,18 +312,14 @@ class Mapper(ABC):
         """Return int32[n], the PE of every task; it may violate `bounds`, since the caller repairs it."""
 
 
-class Refiner(ABC):
+class Refiner(Algorithm, ABC):
     """An algorithm that improves a mapping. Subclasses are frozen dataclasses."""
 
     __slots__ = ()
-    #: The refiner requires a machine with routes between its nodes and raises UnsupportedError otherwise.
-    needs_routes: ClassVar[bool] = False
     #: The objective that never gets worse; on machines without routes it is always the communication cost.
     objective: ClassVar[str] = "comm_cost"
     #: Other objectives that never get worse either, as long as the options have their defaults.
     keeps: ClassVar[tuple[str, ...]] = ()
-    #: Groups of options by purpose; they affect only how long lists of options are shown.
-    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

@@ -11,7 +11,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
 from hopbytes.algorithms.multisection.hierarchy import cut_distances, numbered_by_parent
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
-from hopbytes.errors import FormatError, ScaleError, damaged
+from hopbytes.errors import FormatError, damaged
 from hopbytes.formats.streaming import GraphStream
 from hopbytes.kernels.records import Counter, Csr
 from hopbytes.kernels.streaming import (
@@ -28,7 +28,7 @@ from hopbytes.kernels.streaming import (
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.integers import MAX_SUM, check_limit
 
 #: Derivative of load^1.5, the cost of load in the score of Fennel.
 FENNEL_FACTOR = 1.5
@@ -307,8 +307,6 @@ def block_cost(block: Block, where: Allocation, pe: Int32) -> int:
 
 def check_sums(total_weight: int, where: Allocation) -> None:
     """Raise ScaleError if volume x distance could exceed 63 bits."""
-    largest = max(total_weight, 1) * int(where.distance.largest)
-    if largest > MAX_SUM:
-        factor = -(-largest // MAX_SUM)
-        what = f"total volume {total_weight} x largest distance {where.distance.largest}"
-        raise ScaleError(f"{what} is more than 2^63 - 1: divide the volumes or distances by {factor} or more")
+    largest = int(where.distance.largest)
+    what = f"total volume {total_weight} x largest distance {largest}"
+    check_limit(what, max(total_weight, 1) * largest, MAX_SUM, "the volumes or distances")

@@ -6,6 +6,7 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import hopbytes as hb
 from hopbytes._frozen import field_names, frozen
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.options import Maker
@@ -68,8 +69,6 @@ class MachineOptions:
 
     def allocation(self, spread: SpreadOptions | None = None) -> Allocation:
         """Return the allocation that these options describe, with how `spread` says to use its slots."""
-        import hopbytes as hb
-
         if self.on is not None and getattr(self, "hierarchy", None) is not None:
             raise UsageError("--on and --hierarchy exclude each other")
         if not self.given:

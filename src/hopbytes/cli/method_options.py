@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import hopbytes as hb
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import option
 from hopbytes.cli.options import Maker, seconds, work_units
@@ -56,8 +57,6 @@ class ProblemOptions:
 
     def keywords(self, graph: CommGraph, where: Allocation, *, launches: bool) -> dict[str, Any]:
         """Read the files; return keywords of :func:`hopbytes.map_tasks`. Launchers start processes."""
-        import hopbytes as hb
-
         given: dict[str, Any] = {
             "migration_price": self.migration_price, "strict": self.strict_balance, "bound": self.bound,
         }  # fmt: skip

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import hopbytes as hb
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
 from hopbytes.cli.slips import check_phases
@@ -31,14 +32,13 @@ _output: Maker = partial(option, panel="Output")
 _problem: Maker = partial(option, panel="Problem")
 _launching: Maker = partial(option, panel="Launching", rare=True)
 
-PatternFile: TypeAlias = Annotated[str, argument(
+PATTERN_HELP = (
     "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
-    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.", "PATTERN", values="patterns",
-)]
+    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input."
+)
+PatternFile: TypeAlias = Annotated[str, argument(PATTERN_HELP, "PATTERN", values="patterns")]
 PatternFiles: TypeAlias = Annotated[list[str], argument(
-    "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
-    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input. Several are the phases of one program.",
-    "PATTERN…", values="patterns",
+    f"{PATTERN_HELP} Several are the phases of one program.", "PATTERN…", values="patterns",
 )]
 Mappings: TypeAlias = Annotated[list[str] | None, argument(
     "Stored mappings (.json); with --on, files of any mapping format.", "[MAPPING]...", values="files",
@@ -79,6 +79,11 @@ Compiler: TypeAlias = Annotated[str | None, option(
 )]
 
 
+def present(**options: Any) -> dict[str, Any]:
+    """Return the options that were given: those that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def max_bytes() -> int:
     """Return the largest size of an input in bytes after decompression, which HOPBYTES_MAX_BYTES may set."""
     from hopbytes.text.open_input import MAX_BYTES
@@ -100,8 +105,6 @@ class ReadingOptions:
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
-        import hopbytes as hb
-
         options: Any = {"workers": threads, "max_bytes": max_bytes()}
         graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
@@ -135,11 +138,9 @@ def given_mapping(
     path: str, form: str | None, where: Allocation | None, graph: CommGraph | None = None
 ) -> Mapping:
     """Return a stored mapping, or a mapping in any readable format on the machine `where`."""
-    import hopbytes as hb
     from hopbytes.model.mapping import Mapping
 
-    options: dict[str, Any] = {"where": where, "n": None if graph is None else graph.n, "graph": graph}
-    given = {name: value for name, value in options.items() if value is not None}
+    given = present(where=where, n=None if graph is None else graph.n, graph=graph)
     mapping = hb.read(path, form, holds="mapping", **given)
     if not isinstance(mapping, Mapping):
         raise unknown_machine(path)
@@ -198,8 +199,6 @@ class WritingOptions:
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a mapping; by default to standard output, as plain lines."""
-        import hopbytes as hb
-
         form = self.format or ("plain" if _standard(output) else None)
         path = "-" if output is None else output
         receipt: Receipt = hb.write(mapping, path, form, force=self.force, **options)
@@ -217,8 +216,7 @@ class LaunchingOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return options of writers."""
-        given = {"launched": self.launched, "allowed": self.allowed}
-        return {name: value for name, value in given.items() if value is not None}
+        return present(**dataclasses.asdict(self))
 
 
 @frozen
@@ -235,8 +233,6 @@ class BlockOptions:
 
     def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
         """Map under these constraints, if any."""
-        import hopbytes as hb
-
         if self.for_format is None and self.block is None:
             mapping: Mapping = hb.map_tasks(graph, where, **options)
             return mapping

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
-from hopbytes.util.quantities import plain_value
 
 if TYPE_CHECKING:
     from hopbytes.cli.options import WritingOptions
@@ -20,14 +19,26 @@ if TYPE_CHECKING:
     from hopbytes.launch.installed import Advice
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping as TaskMapping
-    from hopbytes.show.verdict import Judged
+    from hopbytes.show.verdict import Verdict
 
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
+    from hopbytes.util.quantities import plain_value
+
     if isinstance(value, dict) and isinstance(value.get("notices"), list):
         value = {**value, "notices": [_for_terminal(notice) for notice in value["notices"]]}
     print(json.dumps(value, default=plain_value))
+
+
+def print_answer(
+    record: Any, text: str, marks: Mapping[str, str] | None = None, *, json: bool
+) -> None:
+    """Print what a verb has found, as JSON or for people."""
+    if json:
+        print_json(record)
+    else:
+        print_text(text, marks)
 
 
 def _for_terminal(sentence: str, slot: str = "slot") -> str:
@@ -104,7 +115,7 @@ def tell(*sentences: str, slot: str = "slot", marks: Mapping[str, str] | None = 
 def judged_for(
     graph: CommGraph, mapping: TaskMapping, form: str | None, order: str | None = None, *,
     chance: bool = False,
-) -> Judged:
+) -> Verdict:
     """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.verdict import judged
@@ -113,14 +124,14 @@ def judged_for(
 
 
 def tell_mapping(
-    graph: CommGraph, mapping: TaskMapping, judged: Judged | None, before: Sequence[str],
+    graph: CommGraph, mapping: TaskMapping, verdict: Verdict | None, before: Sequence[str],
     after: Sequence[str] = (),
 ) -> None:
     """Print the verdict on a mapping and its numbers to standard error, between other lines."""
     from hopbytes.show.verdict import map_summary
 
-    summary = [] if judged is None else map_summary(graph, mapping, judged)
-    marks = None if judged is None else judged.verdict.marks
+    summary = [] if verdict is None else map_summary(graph, mapping, verdict)
+    marks = None if verdict is None else verdict.marks
     tell(*before, *summary, *after, slot=mapping.where.slot_word, marks=marks)
 
 

@@ -55,14 +55,12 @@ def run_on_all(work: Work, machine: Callable[[], PlaceLike]) -> Any:
 
 def eval_distributed(graph: str, mapping: str, machine: MachineOptions, *, json: bool) -> None:
     """Evaluate a mapping on all processes; one of them prints the answer."""
-    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.cli.output import print_answer
     from hopbytes.mpi.distributed.mapping import evaluate_file, evaluated_sentence
 
     record = run_on_all(partial(evaluate_file, graph=graph, mapping=mapping), machine.whole_or_part)
-    if record is not None and json:
-        print_json(record)
-    elif record is not None:
-        print_text(evaluated_sentence(record))
+    if record is not None:
+        print_answer(record, evaluated_sentence(record), json=json)
 
 
 def _end_together(comm: Any, rank: int, error: HopbytesError) -> NoReturn:

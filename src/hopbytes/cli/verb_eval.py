@@ -7,11 +7,13 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hopbytes._frozen import field_names, frozen
+import hopbytes as hb
+from hopbytes._frozen import frozen
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, On, SpreadOptions
 from hopbytes.cli.method_options import EffortOptions, Preset
+from hopbytes.cli.output import draw_evaluation, print_answer, print_evaluation, tell
 
 if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph
@@ -41,9 +43,9 @@ def eval(
 
     Of several mappings, each is set beside the first one, and the tasks on different slots are counted.
     """
-    from hopbytes.cli.output import tell
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.machines.allocate.launcher_order import launcher_placement
+    from hopbytes.show.verdict import RANDOM_SEEDS
 
     if bool(mappings) == (order is not None):
         raise UsageError("expected MAPPING or --order ORDER (--compare-with ORDER names the other order)")
@@ -67,22 +69,10 @@ def eval(
     tell(*(where.notices if where is not None else ()))
     mapping = read[0] if where is None or read else launcher_placement(where, graph.n, str(order), where.use)
     launcher = compare_with or usual_order(mapping_format, mapping.where)
-    return _beside(graph, mapping, launcher, output, complete=all, json=json, force=force)
-
-
-def _beside(
-    graph: CommGraph, mapping: Mapping, launcher: str, output: str | None, *, complete: bool, json: bool,
-    force: bool,
-) -> None:
-    """Print and draw a mapping beside the launcher's own order."""
-    import hopbytes as hb
-    from hopbytes.cli.output import draw_evaluation, print_evaluation
-    from hopbytes.show.verdict import RANDOM_SEEDS
-
-    seeds = RANDOM_SEEDS * (complete or json)
+    seeds = RANDOM_SEEDS * (all or json)
     evaluation = hb.evaluate(graph, mapping, random_seeds=seeds, launcher=launcher)
-    print_evaluation(graph, mapping, evaluation, complete=complete, json=json)
-    draw_evaluation(graph, mapping, output, launcher=launcher, force=force)
+    print_evaluation(graph, mapping, evaluation, complete=all, json=json)
+    return draw_evaluation(graph, mapping, output, launcher=launcher, force=force)
 
 
 def _refuse(given: dict[str, Any], reason: str) -> None:
@@ -94,16 +84,13 @@ def _refuse(given: dict[str, Any], reason: str) -> None:
 
 def _side_by_side(graph: CommGraph, mappings: list[Mapping], names: list[str], *, json: bool) -> None:
     """Print the metrics of each mapping beside those of the first one: a table, or a line of JSON."""
-    from hopbytes.cli.output import print_json, print_text
     from hopbytes.show.evaluation_text import compare
 
     first, *others = mappings
     for number, other in enumerate(others, 1):
         comparison = dataclasses.replace(compare(graph, first, other), slot=first.where.slot_word)
-        if json:
-            print_json(comparison.to_dict())
-        else:
-            print_text("\n" * (number > 1) + comparison.text(names[0], names[number]))
+        text = "\n" * (number > 1) + comparison.text(names[0], names[number])
+        print_answer(comparison.to_dict(), text, json=json)
 
 
 def report(
@@ -126,7 +113,6 @@ def report(
     Without a MAPPING, PATTERN is mapped first, as 'hopbytes map' does, which has more options and stores the
     mapping. The page is one file, which needs no network, no scripts and no other packages.
     """
-    from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.page import check_report_target, made_here, names_of, origin_of_files, write_report
@@ -134,19 +120,19 @@ def report(
     check_report_target(output, force=force)
     typed, effort = sys.argv[1:], EffortOptions(preset)
     where = None if mappings and on is None else MachineOptions(on=on).allocation()
-    with watched([pattern], reading, effort, quiet=quiet) as watch:
+    with watched([pattern], reading, effort, opt.PhaseOptions(), quiet=quiet) as (graph, _, mapped):
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
-            read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]
+            read = [opt.given_mapping(path, mapping_format, where, graph) for path in paths]
             shown = dict(zip(names_of(paths), read, strict=True))
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
             order = (compare_with or usual_order(mapping_format, where)) if effort.leaves_choice() else None
-            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, {}, order), typed)
+            shown, origin = made_here(pattern, mapped(opt.BlockOptions(), where, {}, order), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
-    write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)
+    write_report(graph, shown, output, launcher=launcher, origin=origin, force=force)
     if not quiet:
         notices = [] if mappings else [f"no MAPPING given: the page is about {next(iter(shown))}"]
         tell(*first.where.notices, *notices, *([] if output == "-" else [f"{output} written"]))
@@ -183,8 +169,7 @@ class SimulationOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.simulate`."""
-        values = {name: getattr(self, name) for name in field_names(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return opt.present(**dataclasses.asdict(self))
 
 
 def simulate(
@@ -208,7 +193,6 @@ def simulate(
     Without a MAPPING, only the launcher's own order is simulated. All messages of a round start at once, and
     rounds follow one another; computation is not part of it.
     """
-    from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.predictions import predict, predicted_text, predictions_record
 
@@ -225,11 +209,8 @@ def simulate(
     predictions = predict(graph, where, chosen, order, where.use, settings, written)
     record = predictions_record(predictions, chosen, where)
     tell(*record["notices"])
-    if json:
-        print_json(record)
-    else:
-        text = predicted_text(predictions)
-        print_text(text, dict.fromkeys(text.split("\n")[:2], "head"))
+    text = predicted_text(predictions)
+    print_answer(record, text, dict.fromkeys(text.split("\n")[:2], "head"), json=json)
 
 
 def advise(
@@ -252,7 +233,6 @@ def advise(
     Examined are the launcher's own order, other orders of launchers, and what the presets would give. The
     advice may be to keep what you have.
     """
-    from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.advice import advice_record, advice_text, table_head
     from hopbytes.show.advice import advise as advised
@@ -263,9 +243,8 @@ def advise(
     options: Any = {"seeds": seeds, "announce": tell, **simulation.keywords()}
     advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
     spec = machine.on or where.machine.spec()
-    if json:
-        print_json(advice_record(advice, pattern, spec))
-    else:
+    text = advice_text(advice, pattern, spec)
+    if not json:
         tell(*advice.notices)
-        text = advice_text(advice, pattern, spec)
-        print_text(text, {**advice.verdict.marks, table_head(text): "head"})
+    marks = {**advice.verdict.marks, table_head(text): "head"}
+    print_answer(advice_record(advice, pattern, spec), text, marks, json=json)

@@ -9,19 +9,19 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+import hopbytes as hb
 from hopbytes._frozen import frozen
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
 from hopbytes.cli.options import Maker, max_bytes
+from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell, tell_mapping, written
 
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
     from hopbytes.cli.method_options import EffortOptions
     from hopbytes.cli.options import ReadingOptions, WritingOptions
-    from hopbytes.formats.exchange import Receipt
-    from hopbytes.model.allocation import Allocation
     from hopbytes.model.mapping import Mapping
 
 _large: Maker = partial(option, panel="Method", rare=True)
@@ -103,23 +103,13 @@ class LargeGraphOptions:
         if self.distributed:
             ending = {"force": writing.force, "json": json, "quiet": quiet}
             return self._map_distributed(path, machine, problem, effort, output, **ending)
-        from hopbytes.cli.output import written
+        from hopbytes.cli.signals import prompt_end
+        from hopbytes.model.comm_graph import CommGraph
+        from hopbytes.show.progress import progress_bar
+        from hopbytes.solve.map_record import map_record
 
         where, writing = machine.allocation(), writing.checked(None, output)
-        mapping = self._map_stream(path, where, problem, effort, reading, quiet=quiet)
-        receipt = written(writing, mapping, output, {}, json=json)
-        return _tell_streamed(mapping, receipt, json=json, quiet=quiet)
-
-    def _map_stream(
-        self, path: str, where: Allocation, problem: ProblemOptions, effort: EffortOptions,
-        reading: ReadingOptions, *, quiet: bool,
-    ) -> Mapping:
-        import hopbytes as hb
-        from hopbytes.cli.signals import prompt_end
-        from hopbytes.show.progress import progress_bar
-
-        chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
-        given = {name: value for name, value in chosen.items() if value is not None}
+        given = opt.present(passes=self.passes, buffer=self.buffer, preset=effort.preset)
         with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
             report = progress.report
 
@@ -132,13 +122,18 @@ class LargeGraphOptions:
                 strict_balance=problem.strict_balance, seed=effort.seed, threads=effort.threads,
                 progress=seen, max_bytes=max_bytes(), **given,
             )
-        return mapping
+        receipt = written(writing, mapping, output, {}, json=json)
+        nothing: list[int] = []
+        record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)
+        if json:
+            return print_json(record)
+        told = () if quiet else (*record["notices"], _stream_sentence(mapping))
+        return tell(*told, slot=where.slot_word)
 
     def _map_distributed(
         self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
         output: str | None, *, force: bool, json: bool, quiet: bool,
     ) -> None:
-        from hopbytes.cli.output import print_json, tell
         from hopbytes.cli.over_ranks import run_on_all
         from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
 
@@ -152,19 +147,6 @@ class LargeGraphOptions:
             print_json(record)
         elif record is not None and not quiet:
             tell(mapped_sentence(record))
-
-
-def _tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
-    from hopbytes.cli.output import print_json, tell
-    from hopbytes.model.comm_graph import CommGraph
-    from hopbytes.solve.map_record import map_record
-
-    nothing: list[int] = []
-    record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)
-    if json:
-        print_json(record)
-    elif not quiet:
-        tell(*record["notices"], _stream_sentence(mapping), slot=mapping.where.slot_word)
 
 
 def _stream_sentence(mapping: Mapping) -> str:
@@ -211,7 +193,6 @@ def map(
     standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
     best mapping found; a second one gives up.
     """
-    from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
     from hopbytes.formats.mappings.launchers import usual_order
 
@@ -221,22 +202,22 @@ def map(
     phases.check(pattern)
     writing = writing.checked(blocks.for_format, output)
     where = writing.restricted(machine.allocation(spread), launching.launched)
-    with watched(pattern, reading, method, phases, quiet=quiet) as watch:
-        graph, launches = watch.graph, writing.launches(output)
+    with watched(pattern, reading, method, phases, quiet=quiet) as (graph, seconds, mapped):
+        launches = writing.launches(output)
         order = None
         if method.leaves_choice() and not problem.constrained:
             order = compare_with or usual_order(writing.format, where)
-        mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches), order)
+        mapping = mapped(blocks, where, problem.keywords(graph, where, launches=launches), order)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt, form = written(writing, mapping, output, extra, json=json), writing.format
     if quiet and not json:
         return None  # without what only the summary needs, such as the version of the installed MPI
     from hopbytes.solve.map_record import map_record
 
-    judged = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
-    facts = judged and judged.verdict.to_dict()
-    record = map_record(graph, mapping, watch.read_seconds, receipt, facts, form)
+    verdict = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
+    facts = None if verdict is None else verdict.to_dict()
+    record = map_record(graph, mapping, seconds, receipt, facts, form)
     advice = advice_for(receipt, form, record)
     if json:
         return print_json(record)
-    return tell_mapping(graph, mapping, judged, record["notices"], launch_lines(advice))
+    return tell_mapping(graph, mapping, verdict, record["notices"], launch_lines(advice))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import hopbytes as hb
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, option
 from hopbytes.cli.machine_options import MachineOptions
-
-if TYPE_CHECKING:
-    from hopbytes.model.comm_graph import CommGraph
+from hopbytes.cli.output import tell
 
 
 def record(
@@ -50,10 +49,8 @@ def record(
 
     Input, output, signals and exit code are those of the program. The last line says what to do next.
     """
-    import hopbytes as hb
     from hopbytes.cli.error_line import complain
     from hopbytes.cli.option_names import for_terminal
-    from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
     from hopbytes.formats.files import may_write
     from hopbytes.formats.kept_trace import kept_trace_path, write_kept_trace
@@ -77,16 +74,12 @@ def record(
     if done.order:
         write_kept_trace(done.graph, output, done.order, force=writing.force)
     if not quiet:
-        tell(*done.graph.meta.get("notices", ()), *receipt.notices)
-        tell(_size_line(done.graph, output))
-        tell(*next_step(output, words, done.graph, launcher))
+        graph = done.graph
+        size = f"{graph.total_volume:,} bytes in {int(graph.arc_messages().sum()):,} messages"
+        tell(*graph.meta.get("notices", ()), *receipt.notices)
+        tell(f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}")
+        tell(*next_step(output, words, graph, launcher))
     raise Exit(done.code)
-
-
-def _size_line(graph: CommGraph, output: str) -> str:
-    messages = int(graph.arc_messages().sum())
-    size = f"{graph.total_volume:,} bytes in {messages:,} messages"
-    return f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}"
 
 
 def probe(
@@ -120,8 +113,6 @@ def probe(
     The command starts one process on every node: srun -N16 -n16. With --measure, latency and bandwidth of
     every level of the machine are measured by ping-pong instead, and stored.
     """
-    from hopbytes.cli.output import tell
-
     words = opt.command_words(command)
     if measure:
         from hopbytes.launch.measure import TIME_LIMIT, measure_to_file

@@ -7,14 +7,21 @@ import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
+import hopbytes as hb
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
 from hopbytes.cli.machine_options import Hosts, MachineOptions, On, Oversubscribe, SpreadOptions
 from hopbytes.cli.method_options import EffortOptions, MethodOptions, Preset
+from hopbytes.cli.output import judged_for, print_answer, print_text, tell, tell_mapping
 
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.model.mapping import Mapping
+
+
+#: Ranks that are named which are not where they belong.
+MOST_WRONG = 20
 
 
 def run(
@@ -51,8 +58,6 @@ def run(
     Input, output, signals and exit code are those of the program. Launch files are removed afterwards
     unless -o names them.
     """
-    from hopbytes.cli.output import judged_for, tell, tell_mapping
-    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.launch.launch import launch
     from hopbytes.launch.start import checked_command, machine_of_command, parsed, with_programs_of
 
@@ -71,14 +76,7 @@ def run(
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
     where = machine.or_on(machine_of_command(parsed(words))).allocation(spread)
     typed.check_count(graph.n)
-    form = typed.launcher.form
-    if blocks.for_format is None:
-        blocks = dataclasses.replace(blocks, for_format=form)
-    order = usual_order(form, where) if method.leaves_choice() else None
-    mapping = blocks.choose(graph, where, order, **method.keywords(), partition=False)
-    if not quiet:
-        judged = judged_for(graph, mapping, form)
-        tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
+    mapping = _mapped(graph, where, method, typed.launcher.form, blocks, quiet=quiet)
     extra: Any = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     extra |= {"dry_run": dry_run, "check": check, "force": writing.force, "say": say}
@@ -91,8 +89,6 @@ def _inside(
     dry_run: bool, quiet: bool,
 ) -> None:
     """Start a program whose rank 0 calls this command again for the order of ranks, or answer that call."""
-    import hopbytes as hb
-    from hopbytes.cli.output import tell
     from hopbytes.launch.command import LaunchCommand
     from hopbytes.mpi.inside.start import ANSWER, start_inside
 
@@ -116,9 +112,7 @@ def _answer(
     reading: opt.ReadingOptions, *, quiet: bool,
 ) -> None:
     """Read a question from standard input and print the new rank of every process, or an error."""
-    import hopbytes as hb
     from hopbytes.cli.error_line import sentence
-    from hopbytes.cli.output import print_text, tell
     from hopbytes.errors import HopbytesError
     from hopbytes.mpi.inside.answer import Question, new_order
     from hopbytes.mpi.inside.start import ANSWER
@@ -179,28 +173,21 @@ def verify(
     stored, hosts = opt.given_mapping(mapping, form, where), machine.named_hosts(where)
     options = {"as_typed": as_typed, "hosts": hosts, "force": writing.force, **launching.keywords()}
     outcome = verify_launch(stored, words, stem=output, **options)
-    _print_outcome(outcome, json=json, quiet=quiet)
+    wrong = list(outcome.verdict.wrong)
+    if len(wrong) > MOST_WRONG:
+        wrong = [*wrong[:MOST_WRONG], f"… and {len(wrong) - MOST_WRONG} more"]
+    if json or wrong:
+        print_answer(outcome.to_dict(), "\n".join(wrong), json=json)
+    if not (json or quiet):
+        tell(outcome.summary())
     if outcome.code:
         raise Exit(outcome.code)
-
-
-def _print_outcome(outcome: Any, *, json: bool, quiet: bool) -> None:
-    from hopbytes.cli.output import print_json, print_text, tell
-
-    if json:
-        return print_json(outcome.to_dict())
-    for sentence in outcome.verdict.wrong[:20]:
-        print_text(sentence)
-    if len(outcome.verdict.wrong) > 20:
-        print_text(f"… and {len(outcome.verdict.wrong) - 20} more")
-    return None if quiet else tell(outcome.summary())
 
 
 def _locate(
     words: list[str], machine: MachineOptions, writing: opt.WritingOptions, output: str | None, *, quiet: bool
 ) -> None:
     """Write the mapping that a launch makes."""
-    from hopbytes.cli.output import tell
     from hopbytes.launch.command import LaunchCommand
     from hopbytes.launch.launch import mapping_launched
     from hopbytes.launch.start import machine_of_command
@@ -235,8 +222,7 @@ def write(
     quiet: opt.Quiet = False,
 ) -> None:
     """Write launch files from a stored mapping (map once, launch often), or a pattern in another format."""
-    import hopbytes as hb
-    from hopbytes.cli.output import advice_for, launch_lines, tell
+    from hopbytes.cli.output import advice_for, launch_lines
     from hopbytes.formats.recognition import format_named
     from hopbytes.model.mapping import Mapping
 
@@ -270,7 +256,6 @@ def _of_blocks(
     """Return the graph of the blocks of the partition in a file, if there is one."""
     if path is None:
         return graph
-    import hopbytes as hb
     from hopbytes.errors import FormatError
     from hopbytes.model.mapping import Mapping
 
@@ -307,8 +292,6 @@ def env(
     intel. The file that they name is -o, or hopbytes.FORMAT in this folder. 'hopbytes map' has all options
     of a mapping, and stores it.
     """
-    import hopbytes as hb
-    from hopbytes.cli.output import print_text, tell
     from hopbytes.formats.mappings.launchers import SLURM_JOB
     from hopbytes.launch.variables import in_words, mapping_variables, table_of
     from hopbytes.model.mapping import Mapping
@@ -324,9 +307,10 @@ def env(
         found = in_words(content, machine.allocation(spread), form)
     else:
         writing.check(path)
-        mapping = content if stored else _mapped(
-            content, machine.allocation(spread), EffortOptions(preset), writing, quiet=quiet
-        )
+        mapping = content
+        if not stored:
+            where = writing.restricted(machine.allocation(spread))
+            mapping = _mapped(content, where, EffortOptions(preset), form, opt.BlockOptions(), quiet=quiet)
         extra: Any = {"oversubscribe": oversubscribe, "allowed": allowed, "force": writing.force}
         extra |= {"hosts": machine.named_hosts(None)} if stored else {"graph": content}
         found = mapping_variables(mapping, form, path, **extra)
@@ -336,19 +320,19 @@ def env(
 
 
 def _mapped(
-    graph: Any, where: Allocation, effort: EffortOptions, writing: opt.WritingOptions, *, quiet: bool
-) -> Any:
+    graph: CommGraph, where: Allocation, effort: EffortOptions, form: str | None,
+    blocks: opt.BlockOptions, *, quiet: bool,
+) -> Mapping:
     """Map a pattern as the launcher of a format can express it, and tell what is gained."""
-    from hopbytes.cli.output import judged_for, tell_mapping
     from hopbytes.formats.mappings.launchers import usual_order
 
-    where = writing.restricted(where)
-    blocks = opt.BlockOptions(for_format=writing.format)
-    order = usual_order(writing.format, where) if effort.leaves_choice() else None
+    if blocks.for_format is None:
+        blocks = dataclasses.replace(blocks, for_format=form)
+    order = usual_order(form, where) if effort.leaves_choice() else None
     mapping = blocks.choose(graph, where, order, **effort.keywords(), partition=False)
     if not quiet:
         notices = [*where.notices, *mapping.info["notices"]]
-        tell_mapping(graph, mapping, judged_for(graph, mapping, writing.format), notices)
+        tell_mapping(graph, mapping, judged_for(graph, mapping, form), notices)
     return mapping
 
 
@@ -375,7 +359,6 @@ def bench_pattern(
     launcher's own order. Both times and their ratio are printed. A small C program does it, which the MPI
     compiler builds; without a compiler, mpi4py and hopbytes have to be installed on the compute nodes.
     """
-    from hopbytes.cli.output import print_json, print_text
     from hopbytes.launch.replay import BothReplayed, Replayed, replay, replay_both
 
     words = opt.command_words(command)
@@ -386,7 +369,4 @@ def bench_pattern(
         measured = replay(graph, None, words, **options)
     else:
         measured = replay_both(graph, opt.given_mapping(mapping, "json", None, graph), words, **options)
-    if json:
-        print_json(measured.to_dict())
-    else:
-        print_text(measured.summary())
+    print_answer(measured.to_dict(), measured.summary(), json=json)

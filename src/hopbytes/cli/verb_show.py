@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, argument, option
 from hopbytes.cli.machine_options import Distance, Hosts
+from hopbytes.cli.output import print_answer, tell
 
 
 def show(
@@ -33,14 +34,12 @@ def show(
     With presets, mappers, refiners, objectives, machines, patterns or formats as THING, the names of that
     kind are listed with their options; without THING, the kinds.
     """
-    from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.show.catalogue import KINDS, catalogue, describe, kinds
 
     if thing is None or thing in KINDS:
         rows = kinds() if thing is None else catalogue(thing)
-        return print_json(rows) if json else print_text(describe(rows))
-    options = {"distance": distance, "hosts": hosts}
-    given = {name: value for name, value in options.items() if value is not None}
+        return print_answer(rows, describe(rows), json=json)
+    given = opt.present(distance=distance, hosts=hosts)
     pattern: Any = {"input_format": reading.input_format, "max_bytes": opt.max_bytes()}
     if output is not None:
         if route is not None or json:
@@ -55,4 +54,4 @@ def show(
     from hopbytes.show.describe import explain
 
     facts, text = explain(thing, route=route, machine_options=given, **pattern)
-    return print_json(facts) if json else print_text(text)
+    return print_answer(facts, text, json=json)

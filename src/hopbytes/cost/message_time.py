@@ -238,9 +238,8 @@ def _levels_in_use(where: Allocation) -> set[int]:
 
 def _levels_inside(where: Allocation) -> list[Level]:
     """Return the levels inside a node, outermost first."""
-    levels = list(where.machine.levels)
-    node = next((number for number, level in enumerate(levels) if level.name in NODE_NAMES), len(levels) - 1)
-    return levels[node + 1 :]
+    levels, node = list(where.machine.levels), where.machine.level_named(NODE_NAMES)
+    return [] if node is None else levels[node + 1 :]
 
 
 def _several_nodes(where: Allocation) -> bool:

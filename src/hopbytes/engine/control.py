@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -18,6 +18,9 @@ from hopbytes.kernels import checked_sum
 from hopbytes.kernels.base import compiled
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.kernels.records import Csr
+
+Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 class WorkMeter:
@@ -37,15 +40,16 @@ class WorkMeter:
         with self._lock:
             return self._ended + sum(int(spent[0]) for spent in self._running.values())
 
-    def begin(self, spent: Int64) -> None:
-        """Follow a call that adds to ``spent[0]``."""
+    @contextmanager
+    def follow(self, spent: Int64) -> Iterator[None]:
+        """Count what a call inside the block adds to ``spent[0]``."""
         with self._lock:
             self._running[id(spent)] = spent
-
-    def end(self, spent: Int64) -> None:
-        """Add the final count of a call to the sum."""
-        with self._lock:
-            if self._running.pop(id(spent), None) is not None:
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._running[id(spent)]
                 self._ended += int(spent[0])
 
 
@@ -54,30 +58,18 @@ _meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)
 
 
 @contextmanager
-def metered_by(meter: WorkMeter | None) -> Iterator[None]:
+def _holding(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    before = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(before)
+
+
+def metered_by(meter: WorkMeter | None) -> AbstractContextManager[None]:
     """Let `meter` follow the compiled calls inside the block."""
-    before = _meter.set(meter)
-    try:
-        yield
-    finally:
-        _meter.reset(before)
+    return _holding(_meter, meter)
 
-
-@contextmanager
-def followed(spent: Int64 | None) -> Iterator[None]:
-    """Let the meter of this context follow the counter ``spent[0]`` of one compiled call."""
-    meter = _meter.get()
-    if meter is None or spent is None:
-        yield
-        return
-    meter.begin(spent)
-    try:
-        yield
-    finally:
-        meter.end(spent)
-
-
-Result = TypeVar("Result")
 
 #: Called with the number of scanned edges of a search and whether it ended by itself (False: it was stopped).
 Spend = Callable[[int, bool], None]
@@ -129,14 +121,9 @@ DEFAULT_CONTROL = RunControl()
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 
-@contextmanager
-def stopping_when(should_stop: Callable[[], bool] | None) -> Iterator[None]:
+def stopping_when(should_stop: Callable[[], bool] | None) -> AbstractContextManager[None]:
     """Make searches inside the block end early once `should_stop` returns True, as at a deadline."""
-    before = _stop.set(should_stop)
-    try:
-        yield
-    finally:
-        _stop.reset(before)
+    return _holding(_stop, should_stop)
 
 
 def stop_asked() -> bool:
@@ -183,13 +170,8 @@ def excess_bits(
 
 
 def interruptible(
-    work: Callable[[], Result],
-    flag: Int32,
-    control: RunControl,
-    size: int,
-    spent: Int64 | None = None,
-    *,
-    to_the_end: bool = False,
+    work: Callable[[], Result], flag: Int32, control: RunControl, size: int, spent: Int64 | None = None, *,
+    to_the_end: bool = False
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and the deadline.
 
@@ -207,12 +189,12 @@ def interruptible(
 
     if late():
         compiled.request_stop(flag)
-    if size < SMALL:
-        whole = not flag[0]
-        with followed(spent):
+    meter = _meter.get()
+    with nullcontext() if meter is None or spent is None else meter.follow(spent):
+        if size < SMALL:
+            whole = not flag[0]
             result = work()
-    else:
-        with followed(spent):
+        else:
             result, whole = _in_a_thread(work, flag, control, late)
     if control.spend is not None and spent is not None:
         control.spend(int(spent[0]), whole)

@@ -84,12 +84,8 @@ class DenseProblem:
 
 
 def tabu_many(
-    problem: DenseProblem,
-    place: Int32,
-    seeds: UInt64,
-    settings: TabuSettings,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: DenseProblem, place: Int32, seeds: UInt64, settings: TabuSettings, *,
+    control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, Int64, Int64]:
     """Search from several permutations, independently of each other."""
     flag, counted_work = control.flag(), np.zeros(1, np.int64)
@@ -216,6 +212,8 @@ MEMBERS_PER_TASK = 8
 #: Tenths of all places that two members of a population of descents may share. Without a bound such a
 #: population consists of variants of one solution before blocks of others are tried.
 ALIKE_TENTHS = 9
+#: Consecutive children per member that do not enter the population, after which it is replaced.
+FRUITLESS_CHILDREN = 4
 #: Above every cost.
 NEVER = np.iinfo(np.int64).max
 
@@ -230,13 +228,9 @@ class EvolutionSettings:
     descending: int = 64
     short: int = 2  # exchanges of one tabu search over n, for diverse and for similar local optima
     long: int = 10
-    #: consecutive children per member that do not enter the population, after which it is replaced
-    fruitless_children: int = 4
     #: consecutive populations without a new best after which the search ends, regardless of the limits;
     #: larger populations count several times. Small problems are usually solved long before.
     renewals: int = 20
-    #: largest number of tasks for a population; for more tasks a single solution is improved
-    population_up_to: int = FEW_TASKS
 
 
 DEFAULT_EVOLUTION = EvolutionSettings()
@@ -254,12 +248,8 @@ class _Way:
 
 
 def evolve(
-    problem: DenseProblem,
-    start: Int32,
-    *,
-    limit: int | None = None,
-    settings: EvolutionSettings = DEFAULT_EVOLUTION,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: DenseProblem, start: Int32, *, limit: int | None = None,
+    settings: EvolutionSettings = DEFAULT_EVOLUTION, control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 
@@ -267,25 +257,25 @@ def evolve(
     its tabu searches, and populations that no longer change are replaced by new ones. If local optima are
     diverse, larger populations compete, whose children are improved by descents only and inherit whole blocks
     as well; a new population is improved in the way whose last one has found the lower cost. With more than
-    `population_up_to` tasks a single solution is improved by iterated local search.
+    :data:`FEW_TASKS` tasks a single solution is improved by iterated local search.
     """
     if limit is None and control.deadline is None:
         raise ValueError("evolve needs a limit of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
     run = _Search(problem, start.copy(), RandomNumbers(control.seed), limit, control)
-    if problem.n > settings.population_up_to:
+    if problem.n > FEW_TASKS:
         run.improve_best()
         return run.best, run.exchanges
     ways, first = run.prepare(settings)
-    ends = [run.improve_population(first if way is ways[-1] else None, way, settings) for way in ways]
+    ends = [run.improve_population(first if way is ways[-1] else None, way) for way in ways]
     fruitless = 0
     while not run.over and fruitless < settings.renewals:
         before, best = run.least, ends.index(min(ends))
         if ways[best].blocks:
             size = min(2 * ways[best].size, max(settings.descending, MEMBERS_PER_TASK * problem.n))
             ways[best] = replace(ways[best], size=size)
-        ends[best] = run.improve_population(None, ways[best], settings)
+        ends[best] = run.improve_population(None, ways[best])
         fruitless = 0 if run.least < before else fruitless + ways[best].size // settings.population
     return run.best, run.exchanges
 
@@ -334,7 +324,7 @@ class _Search:
             self.improve(begin[None, :], 2 * n)
             fruitless = 0 if self.least < before else fruitless + 1
 
-    def improve_population(self, first: Int32 | None, way: _Way, settings: EvolutionSettings) -> int:
+    def improve_population(self, first: Int32 | None, way: _Way) -> int:
         """Improve one population until it no longer changes; return its least cost."""
         n = self.problem.n
         alike = n * ALIKE_TENTHS // 10 if way.blocks else n - 1
@@ -346,7 +336,7 @@ class _Search:
             parents = self.random_permutations(width) if first is None else first[begin : begin + width]
             self.improve_generation(pool, parents, way)
         pool.fruitless_children = 0
-        most = settings.fruitless_children * way.size
+        most = FRUITLESS_CHILDREN * way.size
         while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
             pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(way.width)]
             children = np.stack([self.child(pool.members[i], pool.members[j], way) for i, j in pairs])

@@ -95,15 +95,7 @@ def one_by_one(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
 
 
 def cuda(threads: int = 1) -> Device:
-    """Return the current GPU of CuPy.
-
-    Raises
-    ------
-    MissingPackageError
-        CuPy is not installed.
-    UnsupportedError
-        There is no driver, no GPU, or no NVRTC.
-    """
+    """Return the current GPU of CuPy; UnsupportedError without CuPy, a driver, a GPU or NVRTC."""
     try:
         cupy: Any = import_module("cupy")
     except ImportError:

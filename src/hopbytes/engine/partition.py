@@ -21,12 +21,8 @@ from hopbytes.kernels.base import compiled
 
 
 def partition_many(
-    problem: SearchProblem,
-    groups: VertexGroups,
-    settings: PartitionSettings,
-    *,
-    candidates: Int32 | None = None,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, groups: VertexGroups, settings: PartitionSettings, *,
+    candidates: Int32 | None = None, control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, Int64]:
     """Partition every group of vertices into its own blocks."""
     (indptr, targets, weights), group = problem.csr, groups.group
@@ -52,17 +48,13 @@ def partition_many(
 
 @frozen
 class RefinementSettings:
-    """Effort of a refinement."""
+    """Effort of a refinement, see the options of the refiner ``vcycle``."""
 
-    #: number of V-cycles (coarsening inside PEs, refinement on every level); 0 refines only the given graph
     cycles: int = 0
-    chains: int = 1  # number of independent sequences of cycles in parallel; the best result is kept
-    coarsest: int = 40  # number of clusters per PE on the coarsest level
-    #: sweeps of simulated annealing over the boundaries of 16 or more PEs of different distances
-    #: (``core/partition/refinement/annealing.hpp``). 0 turns it off.
-    annealing_sweeps: int = 0
-    #: temperature of the first sweep, in per cent of the mean weight of an arc
-    annealing_hot_percent: int = 60
+    chains: int = 1
+    coarsest: int = 40
+    annealing_sweeps: int = 0  # ``core/partition/refinement/annealing.hpp``
+    annealing_hot_percent: int = 60  # temperature of the first sweep, of the mean weight of an arc
     anneal_distant: bool = False  # anneal although distant PEs carry nearly all of the cost
     search: SearchSettings = DEFAULT_SEARCH  # settings of the local search on every level
 
@@ -71,13 +63,9 @@ DEFAULT_REFINEMENT = RefinementSettings()
 
 
 def refine_placement(
-    problem: SearchProblem,
-    pe: Int32,
-    max_block_weights: Int64,
-    settings: RefinementSettings = DEFAULT_REFINEMENT,
-    *,
-    others: Int32 | None = None,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, pe: Int32, max_block_weights: Int64,
+    settings: RefinementSettings = DEFAULT_REFINEMENT, *, others: Int32 | None = None,
+    control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a mapping by moves of single tasks or of clusters."""
     result, own = pe.copy(), asdict(settings)
@@ -92,13 +80,8 @@ def refine_placement(
 
 
 def even_placement(
-    problem: SearchProblem,
-    pe: Int32,
-    counts: Int64,
-    sweeps: int = 0,
-    hot_percent: int = 0,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, pe: Int32, counts: Int64, sweeps: int = 0, hot_percent: int = 0, *,
+    control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, bool]:
     """Anneal the boundaries of PEs and give every PE its exact number of tasks, with the least loss."""
     result = pe.copy()

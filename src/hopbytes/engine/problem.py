@@ -53,24 +53,19 @@ SEARCH_OPTIONS = tuple(field.name for field in fields(SearchSettings))
 
 @frozen
 class PartitionSettings:
-    """Effort of one multilevel partition: see ``core/partition``."""
+    """Effort of a multilevel partition (``core/partition``), see the options of ``multisection``."""
 
-    #: number of independent repetitions with different coarsenings, in parallel; the best result is kept.
-    #: With 0 there is one repetition, and only for groups without a candidate.
+    #: in parallel; with 0 there is one repetition, and only for groups without a candidate
     repetitions: int = 1
-    #: number of recombinations of the best repetition with the others; further ones are V-cycles
-    recombinations: int = 0
-    #: number of initial partitions per repetition, which are compared at the contraction limit
-    initial_partitions: int = 4
-    contraction_limit: int = 1500  # number of vertices of the graph on which initial partitions are compared
+    recombinations: int = 0  # of the best repetition with the others; further ones are V-cycles
+    initial_partitions: int = 4  # per repetition; they are compared at the contraction limit
+    contraction_limit: int = 1500
     #: number of vertices per block of the smallest graph; fewer if the graph has few vertices per block, so
     #: that it is coarsened to a sixth, but at least 4 per block
     coarsest: int = 60
-    region_growings: int = 4  # number of bisections by region growing per initial bisection
-    coarse_recombinations: int = 1  # number of recombinations of the initial partitions
-    #: number of repetitions of every bisection if sizes are exact; the best result is kept
-    #: (``core/partition/exact_partitioner.hpp``). A recursive bisection is followed by one V-cycle less.
-    bisection_repetitions: int = 1
+    region_growings: int = 4
+    coarse_recombinations: int = 1
+    bisection_repetitions: int = 1  # a recursive bisection is followed by one V-cycle less
     #: number of coarsening hierarchies of a large graph that recombined repetitions share. On each of them
     #: several repetitions (at most one per 4000 vertices of the graph) are made and recombined on a graph of
     #: about 4000 vertices (at least four times those of the smallest graph), and only the best one is
@@ -78,11 +73,7 @@ class PartitionSettings:
     #: 0, or with at least `repetitions`, every repetition has its own hierarchy; on graphs of more than 2^24
     #: arcs and ten arcs per vertex, all share one.
     shared_hierarchies: int = 0
-    #: rounds of relaxation of the shapes of 16 or more blocks (``core/partition/relaxation/relax.hpp``),
-    #: after which a third of the repetitions suffices; 0 turns it off.
-    relaxation_rounds: int = 0
-    #: sweeps of simulated annealing over the boundaries of 16 or more blocks
-    #: (``core/partition/refinement/annealing.hpp``); 0 turns it off.
+    relaxation_rounds: int = 0  # a third of the repetitions suffices after them
     annealing_sweeps: int = 0
     search: SearchSettings = DEFAULT_SEARCH  # settings of the local search on every level
 

@@ -119,16 +119,14 @@ def congestion_swap(
 
 @frozen
 class CongestionSettings:
-    """Effort and acceptance of a search by threshold accepting."""
+    """Effort and acceptance of threshold accepting, see the options of the refiner ``congestion``."""
 
     evaluations: int  # number of exchanges to evaluate
-    nearest: int  # number of places around a place that are candidates for a group
-    band_percent: int  # links with at least this percentage of the maximum congestion are hot
-    #: initial threshold, in thousandths of a group's average share of the objective; it falls to 0
+    nearest: int
+    band_percent: int
     threshold: int
-    hop_percent: int | None  # percentage by which hop-bytes may exceed those of the start; None: no limit
-    #: percentage of evaluations in which several groups move at once (``SetMoves`` in congestion_search.hpp).
-    set_percent: int = 0
+    hop_percent: int | None
+    set_percent: int = 0  # ``SetMoves`` in congestion_search.hpp
 
 
 def congestion_search(

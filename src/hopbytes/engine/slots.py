@@ -113,10 +113,8 @@ MANY_PER_PE, WORK_OF_MANY = 8, 256
 class SwapSettings:
     """Effort of a search by exchanges, see :class:`hopbytes.algorithms.refiners.swap.Swap`."""
 
-    all_pairs_up_to: int = 1024  # largest number of tasks for which every pair is tried
-    #: size of the neighbourhood of a task in which partners are searched if there are more tasks
-    reach: int = 64
-    #: number of independent annealing runs, and number of proposed exchanges per task in each run
+    all_pairs_up_to: int = 1024
+    reach: int = 64  # its option `neighbourhood`
     chains: int = 0
     steps: int = 0
     perturbation_work: int = 0  # number of edges to scan during perturbations, per arc and task of the graph

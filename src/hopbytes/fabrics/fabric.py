@@ -120,12 +120,10 @@ def _sort_files(path: str, tables: str | None, *, routed: bool) -> tuple[list[st
         if not chosen:
             raise FormatError(path, None, f"tables={tables}: no such file in {folder}")
         return discovery, chosen
-    if not routed:
-        return discovery, []
-    chosen = [name for name in candidates if name not in discovery and _holds(name, is_tables)]
-    if not chosen:  # routes of ibtracert are taken where there are no tables, which say more
-        return discovery, [name for name in candidates if name not in discovery and _holds(name, is_traces)]
-    return discovery, chosen
+    rest = [name for name in candidates if name not in discovery] if routed else []
+    # Routes of ibtracert are taken where there are no tables, which say more.
+    tabled = [name for name in rest if _holds(name, is_tables)]
+    return discovery, tabled or [name for name in rest if _holds(name, is_traces)]
 
 
 def _inside(folder: str) -> list[str]:

@@ -20,7 +20,6 @@ from hopbytes.text.hostlist import check_host_name
 class Cluster:
     """A ``<cluster>``: hosts of one kind."""
 
-    name: str
     hosts: tuple[str, ...]  # in the order of the radical
     topology: str  # ``FLAT``, ``TORUS``, ``FAT_TREE`` or ``DRAGONFLY``
     parameters: str  # ``topo_parameters`` as written
@@ -300,7 +299,7 @@ class _Reader:
         name, hosts, line = self._needed(element, "id"), self._names(element), element.line
         backbone = self._bandwidth(element, "bb_bw") if element.get("bb_bw") else None
         cluster = Cluster(
-            name, hosts, element.get("topology", "FLAT").upper(), element.get("topo_parameters"),
+            hosts, element.get("topology", "FLAT").upper(), element.get("topo_parameters"),
             self._bandwidth(element, "bw"), element.get("sharing_policy", "SPLITDUPLEX").upper() == "SHARED",
             line,
         )

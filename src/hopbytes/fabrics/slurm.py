@@ -267,21 +267,18 @@ def _list(body: Yaml, what: str, key: str) -> list[Yaml]:
     return list(pairs[key].items(key))
 
 
-def _only(body: Yaml, what: str, key: str) -> dict[str, Yaml]:
+def _only(body: Yaml, what: str, key: str) -> Yaml:
     entries = _list(body, what, key)
     if len(entries) != 1:
         raise UnsupportedError(
             f"{body.path}:{body.line}: {len(entries)} {key} side by side; keep the one to use"
         )
-    return entries[0].mapping(key)
+    return entries[0]
 
 
 def _ring(body: Yaml) -> GridOfHosts:
     _known(body, "ring", "rings")
-    pairs = _only(body, "ring", "rings")
-    wrong = next((key for key in pairs if key not in ("ring", "nodes")), None)
-    if wrong is not None:
-        raise pairs[wrong].fail(f"{wrong[:40]}: in a ring, expected ring and nodes")
+    pairs = _known(_only(body, "ring", "rings"), "a ring", "ring", "nodes")
     if "nodes" not in pairs:
         raise body.fail("a ring without nodes:")
     hosts = _hosts(pairs["nodes"])
@@ -291,7 +288,7 @@ def _ring(body: Yaml) -> GridOfHosts:
 
 
 def _torus(body: Yaml) -> GridOfHosts:
-    pairs = _only(body, "torus3d", "toruses")
+    pairs = _only(body, "torus3d", "toruses").mapping("toruses")
     if "nodes" not in pairs or "dims" not in pairs:
         raise UnsupportedError(f"{body.path}:{body.line}: a torus of regions cannot be read, list nodes:")
     sizes = pairs["dims"].mapping("dims")

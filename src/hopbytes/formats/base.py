@@ -10,7 +10,10 @@ from dataclasses import field
 from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+
 from hopbytes import kernels
+from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
@@ -193,15 +196,6 @@ class Format:
         """Return the files and the launch command for a mapping."""
         raise UnsupportedError("this format cannot hold a mapping")
 
-    def started(
-        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
-    ) -> Written:
-        """Return what :meth:`write_mapping` made with the commands of the programs of a mapping, if several.
-
-        In `written` the placeholder ``{stem}`` is already replaced by `stem`.
-        """
-        return written
-
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether a file looks like this format, by default by its :attr:`signature`.
 
@@ -229,7 +223,13 @@ def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str
     return notices
 
 
-def check_symmetric(graph: CommGraph) -> None:
-    """Raise UnsupportedError for a pattern that a format of undirected graphs cannot hold; O(n + m)."""
+def undirected_arcs(graph: CommGraph, format: str) -> tuple[Bool, list[str]]:
+    """Return which arcs a format of undirected graphs holds, and notices about what is lost; O(n + m)."""
     if not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
         raise UnsupportedError("the pattern is not symmetric, expected one that is: use `symmetrize=True`")
+    notices = losses(graph, messages=f"{format} files hold one weight per edge")
+    keep: Bool = graph.targets != graph.sources()
+    loops = graph.m - int(np.count_nonzero(keep))
+    if loops:
+        notices.append(f"{loops} arcs of tasks to themselves are left out: {format} files have no loops")
+    return keep, notices

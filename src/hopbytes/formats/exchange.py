@@ -15,14 +15,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import (
-    FormatError,
-    ScaleError,
-    UnsupportedError,
-    WrongTypeError,
-    damaged,
-    unknown_name,
-)
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError, WrongTypeError, damaged, unknown_name
 from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written
 from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
 from hopbytes.formats.kept_trace import with_kept_trace
@@ -350,7 +343,9 @@ def write(
             raise UnsupportedError(f"{path}: {thing.n} tasks are mapped, expected a pattern of as many tasks")
         written = _filled(chosen.write_mapping(thing, options), stem)
         if written.launch:
-            written = chosen.started(written, thing, options, stem)
+            from hopbytes.formats.mappings.several_programs import programs_of, with_programs
+
+            written = with_programs(written, programs_of(options, thing), chosen.form, stem)
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     if len(written.files) > 1:
@@ -505,9 +500,7 @@ def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
     return symmetric, notices
 
 
-def _both_ways(
-    graph: CommGraph, values: Int64, what: str, notices: list[str]
-) -> tuple[Int64, Int32, Int64]:
+def _both_ways(graph: CommGraph, values: Int64, what: str, notices: list[str]) -> tuple[Int64, Int32, Int64]:
     if kernels.checked_sum(np.ascontiguousarray(values)) > MAX_SUM // 2:
         raise ScaleError(f"{what} of both directions sum to more than 2^63 - 1: divide them by 2 or more")
     indptr, targets, sums = kernels.symmetrize(graph.arcs(values))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-import stat
 import sys
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Dictionary
@@ -84,11 +83,16 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
     try:
         with gone_if_killed(parts):
             for path, content in files.items():
-                target = _direct_target(path)
-                if target is not None:
-                    _write_directly(target, content)
+                target = os.path.realpath(path)
+                if path == "-":
+                    sys.stdout.buffer.writelines(_pieces(content))
+                    sys.stdout.buffer.flush()
                     continue
-                parts.append(Part(os.path.realpath(path), 0o777 if path in scripts else 0o666))
+                if os.path.exists(target) and not os.path.isfile(target):
+                    with open(target, "wb") as device:
+                        device.writelines(_pieces(content))
+                    continue
+                parts.append(Part(target, 0o777 if path in scripts else 0o666))
                 with parts[-1].stream() as stored, _compressing(parts[-1].target, stored) as stream:
                     stream.writelines(_pieces(content))
             with alone_in([os.path.dirname(part.target) for part in parts]):
@@ -102,22 +106,6 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
     finally:
         for part in parts:
             part.discard()
-
-
-def _direct_target(path: str) -> str | None:
-    """Return a target that is written directly (standard output, pipe, device); None for a regular file."""
-    target = os.path.realpath(path)
-    special = path == "-" or (os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode))
-    return (path if path == "-" else target) if special else None
-
-
-def _write_directly(target: str, content: Content) -> None:
-    if target == "-":
-        sys.stdout.buffer.writelines(_pieces(content))
-        sys.stdout.buffer.flush()
-        return
-    with open(target, "wb") as device:
-        device.writelines(_pieces(content))
 
 
 def _pieces(content: Content) -> Iterable[bytes]:

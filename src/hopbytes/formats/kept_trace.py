@@ -22,11 +22,7 @@ HEAD = f"# {MARK} beside the pattern "
 
 
 def kept_trace_path(pattern: str) -> str:
-    """Return the path of the trace beside a pattern.
-
-    >>> kept_trace_path("runs/app.pattern"), kept_trace_path("app.csv.gz")
-    ('runs/app.trace.gz', 'app.trace.gz')
-    """
+    """Return the path of the trace beside a pattern."""
     return os.path.splitext(plain_name(pattern))[0] + SUFFIX
 
 

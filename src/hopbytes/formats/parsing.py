@@ -13,6 +13,7 @@ from hopbytes._arrays import Array, Int64, UInt8
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.kernels.records import Slot, Status
+from hopbytes.text.lines import shown
 from hopbytes.util.integers import MAX_TASKS
 
 PIECE_BYTES = 1 << 20
@@ -80,11 +81,6 @@ def parsed(
         del text  # a bytearray cannot be resized while an array refers to its memory
         buffer[: filled - used] = buffer[used:filled]
         filled -= used
-
-
-def shown(token: bytes) -> str:
-    """Return a token as printable text: quoted, escaped and shortened."""
-    return repr(token[:40])[1:] + ("..." if len(token) > 40 else "")
 
 
 def whole_numbers(name: str, line: int, text: bytes) -> Int64:

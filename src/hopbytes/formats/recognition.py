@@ -11,9 +11,7 @@ from hopbytes.patterns.base import patterns
 from hopbytes.text.open_input import path_text, plain_name
 
 #: Beginnings of files that hold a pattern in a format without a reader, and the program that converts them.
-INSTEAD = {
-    rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
-}
+INSTEAD = {rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii"}
 #: Suffixes of files that are not graphs although their numbers look like one, and what makes a graph of them.
 NO_GRAPH = {
     ".mesh": "a mesh (nodes of elements), expected a graph; m2gmetis FILE new.graph makes the one of METIS",

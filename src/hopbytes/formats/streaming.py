@@ -6,7 +6,9 @@ import contextlib
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Dictionary
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -69,36 +71,29 @@ class GraphStream(ABC):
 
 @frozen
 class CsrStream(GraphStream):
-    """Row offsets, targets and, if present, loads and weights, each in its section."""
+    """Row offsets, neighbours and, if present, vertex weights and edge weights, each in its section."""
 
-    #: n + 1 positions of rows, in bytes from the start of the file, as ParHIP files have them
-    offsets: NumberSection | None = None
-    targets: NumberSection | None = None
-    load_section: NumberSection | None = None
-    weight_section: NumberSection | None = None
+    #: offsets are n + 1 positions of rows, in bytes from the start of the file, as ParHIP files have them
+    sections: Dictionary[str, NumberSection] = field(default_factory=dict)
     first_target: int = 0  # value of the first offset, and bytes per target
     width: int = 4
 
     def loads(self) -> Int64 | None:
-        if self.load_section is None:
+        if not self.loaded:
             return None
-        with self.load_section.open() as reader:
-            return reader.take_int64(self.n)
+        with self.sections["vertex weights"].open() as take:
+            return take(self.n)
 
     def blocks(self) -> Iterator[Block]:
         with contextlib.ExitStack() as stack:
-
-            def reader(section: NumberSection | None) -> SectionReader | None:
-                return None if section is None else stack.enter_context(section.open())
-
-            targets, loads, weights = map(reader, (self.targets, self.load_section, self.weight_section))
-            assert targets is not None
+            others = [(what, section) for what, section in self.sections.items() if what != "offsets"]
+            take = {what: stack.enter_context(section.open()) for what, section in others}
             for first, indptr in self._row_pointers():
-                arcs = int(indptr[-1])
+                rows, arcs = len(indptr) - 1, int(indptr[-1])
                 yield Block(
-                    first, indptr, self._take_targets(targets, arcs),
-                    None if weights is None else weights.take_int64(arcs),
-                    None if loads is None else loads.take_int64(len(indptr) - 1),
+                    first, indptr, self._narrow(take["neighbours"](arcs)),
+                    take["edge weights"](arcs) if self.weighted else None,
+                    take["vertex weights"](rows) if self.loaded else None,
                 )
 
     @property
@@ -107,12 +102,11 @@ class CsrStream(GraphStream):
 
     def _row_pointers(self) -> Iterator[tuple[int, Int64]]:
         """Yield the first vertex of every block and its row pointers, from 0."""
-        assert self.offsets is not None
-        with self.offsets.open() as reader:
-            last, first = reader.take_int64(1), 0
+        with self.sections["offsets"].open() as take:
+            last, first = take(1), 0
             self._check_offset(0, int(last[0]), self.first_target)
             while first < self.n:
-                rows = np.concatenate([last, reader.take_int64(min(BLOCK_ROWS, self.n - first))])
+                rows = np.concatenate([last, take(min(BLOCK_ROWS, self.n - first))])
                 if int(np.diff(rows).min()) < 0 or np.any((rows - self.first_target) % self.width):
                     wrong = (np.diff(rows) < 0) | ((rows[1:] - self.first_target) % self.width > 0)
                     row = first + 1 + int(np.argmax(wrong))
@@ -132,9 +126,8 @@ class CsrStream(GraphStream):
             what = f"the offset of vertex {row} is {found}, expected {expected}"
             raise FormatError(self.name, None, f"{what} with {self.n} vertices and {self.arcs} arcs")
 
-    def _take_targets(self, reader: SectionReader, arcs: int) -> Int32:
-        targets = reader.take(arcs)
-        if self.width == 8 and arcs and int(targets.max()) >= self.n:
+    def _narrow(self, targets: Array) -> Int32:
+        if self.width == 8 and len(targets) and int(targets.max()) >= self.n:
             what = f"neighbour {targets.max()}, expected vertices from 0 to {self.n - 1}"
             raise FormatError(self.name, None, what)
         # Numbers of 32 bits are checked where they are used (stream_check).
@@ -142,11 +135,11 @@ class CsrStream(GraphStream):
         return narrow
 
 
-def _cuts(pointers: Int64) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows with at most BLOCK_ARCS arcs, or one row."""
+def _cuts(pointers: Int64, most: int = BLOCK_ARCS) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with at most so many arcs, or one row."""
     begin, rows = 0, len(pointers) - 1
     while begin < rows:
-        end = int(np.searchsorted(pointers, pointers[begin] + BLOCK_ARCS, "right")) - 1
+        end = int(np.searchsorted(pointers, pointers[begin] + most, "right")) - 1
         end = min(max(end, begin + 1), rows)
         yield begin, end
         begin = end
@@ -156,19 +149,14 @@ def open_parhip(path: str, max_bytes: int) -> CsrStream:
     """Return the graph in a file of the binary ParHIP layout, also compressed."""
     with open_source(path, max_bytes=max_bytes) as source:
         layout = read_layout(source)
-
-    def section(what: str) -> NumberSection | None:
-        if what not in layout.parts:
-            return None
-        dtype, _, begin = layout.parts[what]
-        return NumberSection(path, begin, dtype, max_bytes, what)
-
-    loads, weights = section("vertex weights"), section("edge weights")
+    sections = {
+        what: NumberSection(path, begin, dtype, max_bytes, what)
+        for what, (dtype, _, begin) in layout.parts.items()
+    }
     dtype, _, first = layout.parts["neighbours"]
     return CsrStream(
-        path, layout.n, layout.arcs, weights is not None, loads is not None, offsets=section("offsets"),
-        targets=section("neighbours"), load_section=loads, weight_section=weights, first_target=first,
-        width=np.dtype(dtype).itemsize,
+        path, layout.n, layout.arcs, "edge weights" in sections, "vertex weights" in sections,
+        sections=sections, first_target=first, width=np.dtype(dtype).itemsize,
     )
 
 
@@ -186,8 +174,9 @@ class NumberSection:
     what: str  # what the numbers are, for messages
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[SectionReader]:
-        """Open the file at the first number; what precedes it in a compressed file is read and dropped."""
+    def open(self) -> Iterator[Callable[[int], Array]]:
+        """Open the file at the first number, and yield a function that returns so many of the next ones."""
+        # What precedes them in a compressed file is read and dropped.
         with contextlib.ExitStack() as stack:
             source = stack.enter_context(open_source(self.path, max_bytes=self.max_bytes))
             stream: Any = source.stream
@@ -198,31 +187,20 @@ class NumberSection:
                 left = self.begin
                 while left and (got := len(stream.read(min(left, SKIPPED_AT_ONCE)))):
                     left -= got
-            yield SectionReader(self, stream)
+            yield lambda count: self._take(stream, count)
 
-
-class SectionReader:
-    """Reads the numbers of a section in order."""
-
-    def __init__(self, section: NumberSection, stream: Any) -> None:
-        self._section, self._stream = section, stream
-
-    def take(self, count: int) -> Array:
-        """Return the next numbers; FormatError where the file ends before."""
-        section = self._section
-        numbers = np.empty(count, section.dtype)
-        if not filled(numbers, self._stream):
-            what = f"the file ends inside the {section.what}, expected {count} more numbers there"
-            raise FormatError(section.path, None, what)
-        return numbers
-
-    def take_int64(self, count: int) -> Int64:
-        """Return the next numbers as int64; FormatError for one below 0 or of 2^63 and more."""
-        numbers = self.take(count).astype(np.int64, copy=False)
+    def _take(self, stream: Any, count: int) -> Array:
+        """Return the next numbers: neighbours as they are, others as int64, none of which may be below 0."""
+        numbers: Array = np.empty(count, self.dtype)
+        if not filled(numbers, stream):
+            what = f"the file ends inside the {self.what}, expected {count} more numbers there"
+            raise FormatError(self.path, None, what)
+        if self.what == "neighbours":
+            return numbers
+        numbers = numbers.astype(np.int64, copy=False)
         if count and int(numbers.min()) < 0:
-            at = int(np.argmin(numbers))
-            what = f"{self._section.what}: {numbers[at]}, expected a number from 0 to 2^63 - 1"
-            raise FormatError(self._section.path, None, what)
+            what = f"{self.what}: {numbers.min()}, expected a number from 0 to 2^63 - 1"
+            raise FormatError(self.path, None, what)
         return numbers
 
 
@@ -234,40 +212,38 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
     """Sort an edge list by vertex, both directions of every edge, into files in `folder`."""
     # Volumes of repeated arcs and of both directions are summed; arcs of tasks to themselves are left out.
     # Memory is O(n + `run_arcs`); the files take 32 bytes per arc for a while, then 24.
-    runs: list[str] = []
+    runs: list[tuple[str, int]] = []
     n = 0
     for pairs, volumes, seen in _sorted_runs(path, max_bytes, run_arcs):
         n = seen
         name = os.path.join(folder, f"run{len(runs)}")
-        with open(name, "wb") as file:
-            np.stack([pairs, volumes], axis=1).tofile(file)
-        runs.append(name)
+        np.stack([pairs, volumes]).tofile(name)
+        runs += [(name, len(pairs))] if len(pairs) else []
     degrees = np.zeros(n, np.int64)
     targets_name, weights_name = (os.path.join(folder, part) for part in ("targets", "weights"))
     with open(targets_name, "wb") as targets, open(weights_name, "wb") as weights:
-        for pairs, volumes in _merged(runs, run_arcs):
+        for pairs, volumes in _merged(runs, n, run_arcs) if runs else ():
             degrees += np.bincount(pairs >> 32, minlength=n)
             (pairs & 0xFFFFFFFF).astype("<u4").tofile(targets)
             volumes.tofile(weights)
-    for name in runs:
+    for name, _ in runs:
         os.unlink(name)
     stored = int(degrees.sum())
     offsets_name = os.path.join(folder, "offsets")
     np.concatenate([[0], np.cumsum(4 * degrees)]).astype("<i8").tofile(offsets_name)
-    sections = [
-        None if os.path.getsize(name) == 0 else NumberSection(name, 0, kind, 2**62, what)
-        for name, kind, what in (
-            (offsets_name, "<i8", "offsets of rows"), (targets_name, "<u4", "neighbours"),
-            (weights_name, "<i8", "edge weights"),
-        )
-    ]
+    files = (
+        ("offsets", offsets_name, "<i8"), ("neighbours", targets_name, "<u4"),
+        ("edge weights", weights_name, "<i8"),
+    )  # fmt: skip
+    sections = {  # an empty file cannot be opened, and nothing would be read of it
+        what: NumberSection(name if os.path.getsize(name) else offsets_name, 0, kind, 2**62, what)
+        for what, name, kind in files
+    }
     notices = ["the edge list was sorted into temporary files"]
     if stored and not degrees[0]:
         notices.append("task 0 exchanges nothing: tasks count from 0; is the file numbered from 1?")
     return CsrStream(
-        path, n, stored, True, False, True, tuple(notices), offsets=sections[0],
-        targets=sections[1] or NumberSection(offsets_name, 0, "<u4", 2**62, "neighbours"),
-        weight_section=sections[2], first_target=0, width=4,
+        path, n, stored, True, False, True, tuple(notices), sections=sections, first_target=0, width=4
     )
 
 
@@ -297,9 +273,7 @@ def _sorted_runs(path: str, max_bytes: int, run_arcs: int) -> Iterator[tuple[Int
             yield *_summed(pairs[np.tile(other, 2)], np.tile(volumes, 2)[np.tile(other, 2)]), seen
 
 
-def _tables(
-    source: Source, columns: int, line: int, start: bytes, limit: int, rows: int
-) -> Iterator[Int64]:
+def _tables(source: Source, columns: int, line: int, start: bytes, limit: int, rows: int) -> Iterator[Int64]:
     """Yield lines of numbers, int64[at most rows, columns]."""
     state = np.zeros(len(Slot), np.int64)
     state[Slot.LINE], state[Slot.COLUMNS] = line, columns
@@ -328,44 +302,21 @@ def _summed(pairs: Int64, volumes: Int64) -> tuple[Int64, Int64]:
     return pairs[starts], np.add.reduceat(volumes, starts)
 
 
-class _Run:
-    """A sorted run on disk, of which some arcs are in memory: pairs source * 2^32 + target, and volumes."""
-
-    def __init__(self, name: str, piece: int) -> None:
-        self._name, self._piece, self._begin = name, piece, 0
-        self.arcs, self.ended = np.empty((0, 2), np.int64), False
-        self.fill()
-
-    def fill(self) -> None:
-        new = np.fromfile(self._name, np.int64, 2 * self._piece, offset=16 * self._begin).reshape(-1, 2)
-        self._begin += len(new)
-        self.ended = len(new) < self._piece
-        self.arcs = np.concatenate([self.arcs, new])
-
-    def take(self, below: int) -> Int64:
-        """Return the arcs with a pair below a bound, and forget them."""
-        count = int(np.searchsorted(self.arcs[:, 0], below))
-        taken, self.arcs = self.arcs[:count], self.arcs[count:]
-        return taken
-
-
-def _merged(names: list[str], run_arcs: int) -> Iterator[tuple[Int64, Int64]]:
-    """Yield all arcs in ascending order, those of one pair together; memory O(run_arcs)."""
-    runs = [_Run(name, max(16, run_arcs // max(1, len(names)))) for name in names]
-    while runs:
-        for run in runs:
-            if not len(run.arcs) and not run.ended:
-                run.fill()
-        # All arcs up to the earliest end of what is in memory are known.
-        bound = min((int(run.arcs[-1, 0]) for run in runs if not run.ended), default=2**62)
-        taken = np.concatenate([run.take(bound) for run in runs])
-        if len(taken):
-            yield _summed(taken[:, 0], taken[:, 1])
-        else:
-            for run in runs:
-                if not run.ended and int(run.arcs[-1, 0]) == bound:
-                    run.fill()
-        runs = [run for run in runs if len(run.arcs) or not run.ended]
+def _merged(runs: list[tuple[str, int]], n: int, run_arcs: int) -> Iterator[tuple[Int64, Int64]]:
+    """Yield all arcs in ascending order, those of a vertex together; memory O(n + run_arcs)."""
+    degrees = np.zeros(n, np.int64)
+    for name, size in runs:
+        degrees += np.bincount(np.fromfile(name, np.int64, size) >> 32, minlength=n)
+    for begin, end in _cuts(np.concatenate([[0], np.cumsum(degrees)]), run_arcs):
+        parts = []
+        for name, size in runs:
+            pairs = np.memmap(name, np.int64, "r", shape=size)  # of which a search reads some pages only
+            first, last = np.searchsorted(pairs, [begin << 32, end << 32]).tolist()
+            parts.append([
+                np.fromfile(name, np.int64, last - first, offset=8 * (column * size + first))
+                for column in (0, 1)
+            ])  # fmt: skip
+        yield _summed(*np.concatenate(parts, axis=1))
 
 
 NO_HEADER = Header(0, 0, 0, False, 0, False)

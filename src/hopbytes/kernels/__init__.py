@@ -19,12 +19,7 @@ from hopbytes.kernels.records import Csr, Distances
 
 
 def comm_cost_by_level(
-    arcs: Csr,
-    pe: Int32,
-    labels: UInt64,
-    level_of_bit: UInt8,
-    levels: int,
-    threads: int = 1,
+    arcs: Csr, pe: Int32, labels: UInt64, level_of_bit: UInt8, levels: int, threads: int = 1
 ) -> Int64:
     """Return int64[levels+1], the volume by the outermost level at which the PEs differ (0: same PE)."""
     out = np.zeros(levels + 1, np.int64)
@@ -67,13 +62,7 @@ def list_schedule(loads: Int64, capacities: Int64, pe: Int32) -> None:
 
 
 def parse_metis(
-    text: UInt8,
-    final: bool,
-    state: Int64,
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64,
-    loads: Int64,
+    text: UInt8, final: bool, state: Int64, indptr: Int64, targets: Int32, weights: Int64, loads: Int64
 ) -> int:
     """Fill rows from vertex lines of a METIS file; return the bytes used (core/io/parse_metis.hpp)."""
     return int(kernel.parse_metis(text, final, state, indptr, targets, weights, loads))

@@ -30,7 +30,7 @@ class Distances(NamedTuple):
     labels: UInt64 | None = None
     bit_costs: Int64 | None = None  # int64[65]
     #: int64[k*k]: Symmetric distances row by row. Together with `labels` it is the packed array of a network,
-    #: see :class:`hopbytes.machines.distances.LoweredNetwork`.
+    #: see :meth:`hopbytes.machines.distances.NetworkDistance.lowered`.
     table: Int64 | None = None
 
 

@@ -95,13 +95,7 @@ def fraction_bits(form: RouteForm, total: int) -> int:
     return max(0, min(MOST_SHIFT, 60 - total.bit_length())) if form.split else 0
 
 
-def link_amounts(
-    form: RouteForm,
-    n_links: int,
-    arcs: Csr,
-    endpoints: Int32,
-    shift: int,
-) -> tuple[Int64, int]:
+def link_amounts(form: RouteForm, n_links: int, arcs: Csr, endpoints: Int32, shift: int) -> tuple[Int64, int]:
     """Return the load that flows put on every link."""
     amounts = np.zeros(n_links, np.int64)
     unrouted = kernel.link_amounts(form.arguments, arcs, endpoints, shift, amounts)
@@ -186,13 +180,8 @@ STEPS = 64
 
 
 def fair_flow_seconds(
-    routes: Routes,
-    capacity: Float64,
-    latency: Float64,
-    volumes: Float64,
-    *,
-    tolerance: float = 0.0,
-    go_on: Callable[[], None] | None = None,
+    routes: Routes, capacity: Float64, latency: Float64, volumes: Float64, *, tolerance: float = 0.0,
+    go_on: Callable[[], None] | None = None
 ) -> float:
     """Return the time at which the last of some flows ends that all start at time 0."""
     start = np.ascontiguousarray(routes.indptr, np.int64)

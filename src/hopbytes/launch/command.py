@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import InfeasibleError, UnsupportedError
@@ -123,9 +124,7 @@ class LaunchCommand:
         if self.others and self.count is None:
             raise InfeasibleError(f"{self.tool}: several programs, expected -n with the ranks of each")
         if self.count not in (None, n):
-            raise InfeasibleError(
-                f"{self.tool} starts {self.count} ranks, expected {n} as in the mapping"
-            )
+            raise InfeasibleError(f"{self.tool} starts {self.count} ranks, expected {n} as in the mapping")
 
     def placing(self) -> list[Option]:
         return [option for part in self.parts for option in part.options if self._places(option)]
@@ -242,6 +241,20 @@ def options_of(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...]
         options.append(Option(name, tuple(words[position : position + 1 + follow])))
         position += 1 + follow
     return tuple(options), tuple(words[position:])
+
+
+def compiled(compiler: str, *words: str, what: str, text: str = "") -> str:
+    """Run a compiler and return its output; UnsupportedError with the first error where it fails."""
+    try:
+        done = subprocess.run(
+            [compiler, *words], capture_output=True, text=True, errors="replace", timeout=300, input=text
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnsupportedError(f"{compiler}: {type(error).__name__}, expected an MPI compiler") from None
+    if done.returncode:
+        reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
+        raise UnsupportedError(f"{compiler}: cannot build {what}: {reason[:200]}")
+    return done.stdout
 
 
 def compilers_of(command: LaunchCommand, library: str = "", family: str = "") -> list[str]:

@@ -162,8 +162,13 @@ def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Ad
             continue
         for line in lines:
             if _fits(line, launcher):
-                return Advice((("launch", _started_by(line.command, name)),), (), others)
-        notices = notices or (_mismatch(name, launcher, lines),)
+                word, command = _launcher_word(line.command), line.command
+                named = f"{command[: word.start()]}{shlex.quote(name)}{command[word.end() :]}"
+                return Advice((("launch", named),), (), others)
+        if not notices:
+            installed = f"{launcher.name} {launcher.version}".strip()
+            wanted, other = " or ".join(line.mpi for line in lines), f"`write(format={launcher.form!r})`"
+            notices = (f"{name} on this host is {installed}, expected {wanted} (or {other})",)
     if len(lines) == 1:
         return Advice((("launch", lines[0].command),), notices, others)
     return Advice(tuple((f"launch, {line.mpi}", line.command) for line in lines), notices, others)
@@ -205,11 +210,6 @@ def _fits(line: LaunchLine, launcher: Launcher) -> bool:
     return line.family == launcher.form and (not line.version or line.version == version)
 
 
-def _started_by(command: str, name: str) -> str:
-    word = _launcher_word(command)
-    return f"{command[: word.start()]}{shlex.quote(name)}{command[word.end() :]}"
-
-
 def _without_limits(command: str, form: str, environment: Dictionary[str, str]) -> str:
     """Return a command whose srun does not see how many CPUs the job has for a task."""
     words = without_limits(environment) if form in ("slurm", "cray") else ()
@@ -221,10 +221,3 @@ def _launcher_word(command: str) -> re.Match[str]:
     """Return the launcher in a command, after assignments and a batch system's command."""
     known = {"srun", *(name for launcher in LAUNCHERS.values() for name in launcher.programs)}
     return next(word for word in WORD.finditer(command) if word[0] in known)
-
-
-def _mismatch(name: str, launcher: Launcher, lines: Sequence[LaunchLine]) -> str:
-    expected = " or ".join(line.mpi for line in lines)
-    version = f" {launcher.version}" if launcher.version else ""
-    other = f"`write(format={launcher.form!r})`"
-    return f"{name} on this host is {launcher.name}{version}, expected {expected} (or {other})"

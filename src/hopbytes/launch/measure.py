@@ -118,11 +118,10 @@ def measure(
     time_limit: float = TIME_LIMIT,
     announce: Callable[[str], None] | None = None,
 ) -> Measured:
-    """Measure latency and bandwidth of every level of a machine.
-
-    The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs of
-    ranks for which this is the outermost level at which they differ exchange messages, one pair at a time.
-    """
+    """Measure latency and bandwidth of every level of a machine."""
+    # The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs
+    # of ranks for which this is the outermost level at which they differ exchange messages, one pair at a
+    # time.
     if not isinstance(where.distance, TreeDistance):
         spec = where.machine.spec()[:60]
         what = "the machine has no levels to measure, expected a tree, slurm:, hwloc:, job or local"
@@ -138,7 +137,8 @@ def measure(
             raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
         names = [level.name for level in where.machine.levels]
         share = time_limit / sum(map(len, pairs.values()))
-        sweep = ",".join(f"{size}:{_rounds_of(size)}" for size in sizes)
+        rounds = [max(FEWEST_ROUNDS, min(MOST_ROUNDS, BATCH_BYTES // (size + 1))) for size in sizes]
+        sweep = ",".join(f"{size}:{count}" for size, count in zip(sizes, rounds, strict=True))
         fits = {}
         for number, (level, chosen) in enumerate(pairs.items(), 1):
             if announce is not None:
@@ -241,11 +241,6 @@ def pairs_of_levels(where: Allocation, pes: Sequence[int]) -> dict[int, list[tup
     return chosen
 
 
-def _rounds_of(size: int) -> int:
-    """Return the number of round trips in a batch of messages of `size` bytes."""
-    return max(FEWEST_ROUNDS, min(MOST_ROUNDS, BATCH_BYTES // (size + 1)))
-
-
 def _times_of_level(
     lines: Sequence[str], pairs: Sequence[tuple[int, int]], sizes: Sequence[int], batches: int
 ) -> dict[int, list[float]]:
@@ -296,10 +291,8 @@ def fit(times: Mapping[int, Sequence[float]]) -> Fit:
 
 
 def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
-    """Return the machine with measured latency, bandwidth and, unless `keep_distances`, distances.
-
-    A level without a measurement gets the distance of the next inner level.
-    """
+    """Return the machine with measured latency, bandwidth and, unless `keep_distances`, distances."""
+    # A level without a measurement gets the distance of the next inner level.
     tiers: list[Level] = []
     inner = 0
     for level in reversed(machine.levels):
@@ -313,6 +306,6 @@ def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) 
         return replace(machine, tiers=outermost_first)
     if isinstance(machine, NodeMachine):
         return replace(machine, known_tiers=outermost_first, replaced={})
-    base = machine.base if isinstance(machine, MeasuredMachine) else machine
+    base = machine.topology if isinstance(machine, MeasuredMachine) else machine
     base = base.with_distances({tier.name: tier.distance for tier in outermost_first})
     return MeasuredMachine(base, outermost_first)

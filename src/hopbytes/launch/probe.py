@@ -42,11 +42,8 @@ def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -
 
 
 def probe(command: Sequence[str]) -> NodeMachine:
-    """Start the probe on every node and return the machine they make.
-
-    Nodes need a POSIX shell and ``/sys``; ``taskset`` when the launcher binds. Several processes on one
-    node do no harm.
-    """
+    """Start the probe on every node and return the machine they make; processes may share nodes."""
+    # Nodes need a POSIX shell and ``/sys``; ``taskset`` when the launcher binds.
     job = _host_file_of(command) or find_job(os.environ)
     words = [*command, "sh", "-c", script()]
     return read_probe(lines_of_program(words, expected="a command that starts programs"), job)

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.resources import as_file, files
@@ -18,7 +17,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.launch.command import LaunchCommand, Start, compilers_of
+from hopbytes.launch.command import LaunchCommand, Start, compiled, compilers_of
 from hopbytes.launch.replay_program import LACKING, LONE, MARK, UNDER_WAY
 from hopbytes.launch.start import checked_command, launch_files, prepare_start
 from hopbytes.model.comm_graph import CommGraph
@@ -183,16 +182,11 @@ def _programs(
 def _built(compiler: str, program: str) -> str:
     """Build the C program; UnsupportedError where that is no MPI compiler."""
     with as_file(files("hopbytes").joinpath("launch/replay.c")) as source:
-        words = [compiler, "-O2", "-std=gnu11", "-w", str(source), "-o", program]
-        try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, errors="replace", timeout=300, stdin=subprocess.DEVNULL
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UnsupportedError(f"{compiler}: {type(error).__name__}, expected an MPI compiler") from None
-    if done.returncode or not os.path.exists(program):
-        reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
-        raise UnsupportedError(f"{compiler}: cannot build an MPI program: {reason[:200]}")
+        compiled(
+            compiler, "-O2", "-std=gnu11", "-w", str(source), "-o", program, what="an MPI program"
+        )
+    if not os.path.exists(program):
+        raise UnsupportedError(f"{compiler}: cannot build an MPI program: it made none")
     return os.path.abspath(program)
 
 

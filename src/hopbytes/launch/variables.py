@@ -17,7 +17,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.exchange import write
 from hopbytes.formats.files import atomic_write, may_write
-from hopbytes.formats.mappings.host_lists import hosts_by_rank
+from hopbytes.formats.mappings.host_lists import hosts_by_rank, slots_in_order
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM, STEP_LIMITS
 from hopbytes.formats.mappings.numbering import THREAD_NAMES
@@ -161,13 +161,8 @@ def _in_order_inside(mapping: Mapping) -> Mapping:
     """Return the mapping in which the ranks of a node take its first slots in order."""
     if int(mapping.tasks_per_pe().max()) > 1:
         return mapping
-    slots = mapping.where.node_of_pe
-    node = slots[mapping.pe]
-    order = np.lexsort((np.arange(mapping.n), node))
-    local = np.arange(mapping.n) - np.searchsorted(node[order], node[order])
-    pe = np.empty_like(mapping.pe)
-    pe[order] = np.searchsorted(slots, node[order]) + local
-    return dataclasses.replace(mapping, pe=pe)
+    where = mapping.where
+    return dataclasses.replace(mapping, pe=slots_in_order(where, where.node_of_pe[mapping.pe]))
 
 
 def _check_first_cores(mapping: Mapping) -> None:

@@ -62,12 +62,6 @@ class KnownHosts:
     hint: str = ""  # what to add to an error about hosts that the machine does not have
 
 
-def _of_their_cores(
-    nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
-) -> tuple[Int32 | None, tuple[str, ...]]:
-    return None, ()
-
-
 @frozen(eq=False)
 class NetworkUse:
     """How the cores of a machine use its network; everything is computed only when it is needed."""
@@ -79,15 +73,17 @@ class NetworkUse:
     #: that each slot sends through (None means that of its cores), and notices about assumptions
     slot_endpoints: Callable[
         [Int32, Int32 | None, NodeInventory | None], tuple[Int32 | None, tuple[str, ...]]
-    ] = _of_their_cores
+    ] = lambda *_: (None, ())
     hop_latency: float | None = None  # seconds per link; capacities are then in bytes per second
 
 
 class Machine(ABC):
     """Hardware that exists: `n_cores` cores numbered from 0, levels of units that hold them, distances.
 
-    A network, node inventories and a job are parts that a kind overrides where its source describes them. A
-    machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
+    All is that of `topology`, another machine such as a tree, but for what a kind overrides: a network, node
+    inventories, a job, as far as its source describes them. A kind with levels, distances and cuts of its own
+    is its own topology. A machine is final and frozen; what a job may use of it is an
+    :class:`hopbytes.model.allocation.Allocation`.
     """
 
     __slots__ = ()
@@ -126,36 +122,41 @@ class Machine(ABC):
 
     @property
     @abstractmethod
-    def n_cores(self) -> int:
-        """Number of cores."""
+    def topology(self) -> Machine:
+        """The machine whose levels, distances, cuts and other parts these are; may be the machine itself."""
 
     @property
-    @abstractmethod
+    def n_cores(self) -> int:
+        """Number of cores."""
+        return self.topology.n_cores
+
+    @property
     def levels(self) -> tuple[Level, ...]:
         """Named levels, outermost first; empty for machines that have none."""
+        return self.topology.levels
 
-    @abstractmethod
     def distance(self) -> Distance:
         """Lower the distances between cores to one of the forms that kernels know."""
+        return self.topology.distance()
 
     def distance_of(self, cores: Int64) -> Distance:
         """Lower the distances among some cores (ascending)."""
         return self.distance().select(cores)
 
-    @abstractmethod
     def ancestors(self, level: int) -> Int32:
         """int32[n_cores]: number of the unit at ``levels[level]`` that each core belongs to.
 
         Units are numbered over the whole machine in machine order.
         """
+        return self.topology.ancestors(level)
 
-    @abstractmethod
     def split(self, cores: Int64) -> list[Int64]:
         """Cut a set of cores (ascending) into the outermost units that they lie in.
 
         Returns two or more non-empty ascending parts that together hold `cores`; one part only when
         there is a single core. Multisection descends by this, so that it works on every machine.
         """
+        return self.topology.split(cores)
 
     def groups(self, cores: Int64) -> list[Int32]:
         """Cut a set of cores (ascending) all the way down: the group of each, coarsest grouping first.
@@ -172,10 +173,14 @@ class Machine(ABC):
         -----
         This general version calls :meth:`split` once per group; machines with a faster way override it.
         """
+        if self.topology is not self:
+            return self.topology.groups(cores)
         return cut_down(cores, self.split) or [np.zeros(len(cores), np.int32)]
 
     def node_of_core(self) -> Int32:
         """int32[n_cores]: host of each core; all 0 when no level is a node (one host)."""
+        if self.topology is not self:
+            return self.topology.node_of_core()
         level = self.level_named(NODE_NAMES)
         return np.zeros(self.n_cores, np.int32) if level is None else self.ancestors(level)
 
@@ -231,26 +236,26 @@ class Machine(ABC):
     @property
     def known_hosts(self) -> KnownHosts:
         """The hosts that the machine's source names."""
-        return KnownHosts()
+        return KnownHosts() if self.topology is self else self.topology.known_hosts
 
     @property
     def inventory(self) -> NodeInventory | None:
         """CPU numbers and GPUs of the nodes, as their operating systems number them; None if unknown."""
-        return None
+        return None if self.topology is self else self.topology.inventory
 
     @property
     def job(self) -> JobInfo | None:
         """The job the machine belongs to, with what it asked for; None when it was described otherwise."""
-        return None
+        return None if self.topology is self else self.topology.job
 
     def network(self) -> Network | None:
         """Return the network of links between the nodes; None when the machine knows only distances."""
-        return None
+        return None if self.topology is self else self.topology.network()
 
     @property
     def network_use(self) -> NetworkUse:
         """The endpoints that cores and slots send through; by default each node has one."""
-        return NetworkUse(self.node_of_core)
+        return NetworkUse(self.node_of_core) if self.topology is self else self.topology.network_use
 
     def for_nodes(self, nodes: Int32) -> Machine:
         """The machine as a job uses it whose slots lie on these nodes; all nodes keep their numbers."""
@@ -264,7 +269,7 @@ class Machine(ABC):
         used : bool[nodes] or None
             The nodes of a job: only what matters to them is mentioned. None: all nodes.
         """
-        return ()
+        return () if self.topology is self else self.topology.notices(used)
 
 
 def cut_down(items: Int64, split: Callable[[Int64], list[Int64]]) -> list[Int32]:
@@ -278,37 +283,3 @@ def cut_down(items: Int64, split: Callable[[Int64], list[Int64]]) -> list[Int32]
         grouping[members] = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)
         found.append(grouping)
     return found
-
-
-class ComposedMachine(Machine):
-    """A machine whose levels, distances and cuts are those of another one that it holds, such as a tree."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def topology(self) -> Machine:
-        """The machine with these levels, distances and cuts."""
-
-    @property
-    def n_cores(self) -> int:
-        return self.topology.n_cores
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        return self.topology.levels
-
-    def distance(self) -> Distance:
-        return self.topology.distance()
-
-    def ancestors(self, level: int) -> Int32:
-        return self.topology.ancestors(level)
-
-    def split(self, cores: Int64) -> list[Int64]:
-        return self.topology.split(cores)
-
-    def groups(self, cores: Int64) -> list[Int32]:
-        return self.topology.groups(cores)
-
-    def node_of_core(self) -> Int32:
-        return self.topology.node_of_core()

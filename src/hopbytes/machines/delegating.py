@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 
 from hopbytes._arrays import Bool, Int32
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.base import ComposedMachine, KnownHosts, Level, Machine, NetworkUse, machines
+from hopbytes.machines.base import KnownHosts, Level, Machine, NetworkUse, machines
 from hopbytes.machines.named_tree import NamedTree
-from hopbytes.machines.network import Network
-from hopbytes.machines.network_machine import NetworkMachine, repeated_counts, starts_with_node
+from hopbytes.machines.network_machine import NetworkMachine, with_inside
 from hopbytes.machines.node.job import JobInfo, same_host
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine
@@ -25,44 +24,18 @@ NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.A
 
 
 @frozen(eq=False)
-class DelegatingMachine(ComposedMachine):
-    """A machine all of whose parts are those of `base`; a subclass overrides the part that it replaces."""
+class DelegatingMachine(Machine):
+    """A machine all of whose parts are those of another one, but for the one that a subclass replaces."""
 
-    base: Machine
-
-    @property
-    def topology(self) -> Machine:
-        return self.base
+    topology: Machine = field()
 
     @property
     def innermost(self) -> Machine:
-        return self.base.innermost
-
-    @property
-    def known_hosts(self) -> KnownHosts:
-        return self.base.known_hosts
-
-    @property
-    def inventory(self) -> NodeInventory | None:
-        return self.base.inventory
-
-    @property
-    def job(self) -> JobInfo | None:
-        return self.base.job
-
-    def network(self) -> Network | None:
-        return self.base.network()
-
-    @property
-    def network_use(self) -> NetworkUse:
-        return self.base.network_use
+        return self.topology.innermost
 
     def for_nodes(self, nodes: Int32) -> Machine:
-        base = self.base.for_nodes(nodes)
-        return self if base is self.base else replace(self, base=base)
-
-    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        return self.base.notices(used)
+        base = self.topology.for_nodes(nodes)
+        return self if base is self.topology else replace(self, topology=base)
 
 
 @frozen(eq=False)
@@ -70,20 +43,20 @@ class MeasuredMachine(DelegatingMachine):
     """A machine with other levels: the same names and distances, with what was measured."""
 
     tiers: tuple[Level, ...] = ()  # its levels with latency and bandwidth
-    text: str = ""  # spec of the file it was stored in; empty: that of `base`
+    text: str = ""  # spec of the file it was stored in; empty: that of `topology`
 
     def _identity(self) -> tuple[object, ...]:
-        return self.base, self.tiers
+        return self.topology, self.tiers
 
     @property
     def levels(self) -> tuple[Level, ...]:
         return self.tiers
 
     def spec(self) -> str:
-        return self.text or self.base.spec()
+        return self.text or self.topology.spec()
 
     def with_distances(self, distances: Mapping[str, int]) -> MeasuredMachine:
-        base = self.base.with_distances(distances)
+        base = self.topology.with_distances(distances)
         pairs = zip(self.tiers, base.levels, strict=True)
         tiers = tuple(replace(tier, distance=level.distance) for tier, level in pairs)
         changed = "".join(f":{name}={distance}" for name, distance in distances.items())
@@ -101,18 +74,18 @@ class TimedLinks(DelegatingMachine):
             raise bad(f"lat={self.latency}, expected seconds >= 0")
 
     def _identity(self) -> tuple[object, ...]:
-        return self.base, self.latency
+        return self.topology, self.latency
 
     def spec(self) -> str:
-        network, slash, inside = self.base.spec().partition(" / ")
+        network, slash, inside = self.topology.spec().partition(" / ")
         return f"{network}:lat={self.latency!r}{slash}{inside}"
 
     @property
     def network_use(self) -> NetworkUse:
-        return replace(self.base.network_use, hop_latency=self.latency)
+        return replace(self.topology.network_use, hop_latency=self.latency)
 
     def with_distances(self, distances: Mapping[str, int]) -> TimedLinks:
-        return TimedLinks(self.base.with_distances(distances), self.latency)
+        return TimedLinks(self.topology.with_distances(distances), self.latency)
 
 
 def take_latency(text: str) -> tuple[str, float | None]:
@@ -136,24 +109,24 @@ def with_latency(machine: Machine, latency: float) -> TimedLinks:
 class NestedMachine(DelegatingMachine):
     """A network or switches around nodes whose own numbers are known: ``torus:4x4 / hwloc:node.xml``.
 
-    `base` is the network or the switches with the levels of the nodes inside.
+    `topology` is the network or the switches with the levels of the nodes inside.
     """
 
-    outside: str  # spec of `base` without what is inside its nodes
-    nodes: NodeMachine  # one node for all, or as many as `base` has, in its order
+    outside: str  # spec of `topology` without what is inside its nodes
+    nodes: NodeMachine  # one node for all, or as many as `topology` has, in its order
 
     def _identity(self) -> tuple[object, ...]:
-        return self.base, self.nodes
+        return self.topology, self.nodes
 
     def spec(self) -> str:
         return f"{self.outside} / {self.nodes.spec()}"
 
     def with_distances(self, distances: Mapping[str, int]) -> NestedMachine:
-        inner = {tier.name for tier in self.nodes.tree.tiers} | set(self.nodes.inventory.same_as)
+        inner = {tier.name for tier in self.nodes.topology.tiers} | set(self.nodes.inventory.same_as)
         outer = {name: distance for name, distance in distances.items() if name not in inner - {"node"}}
         nodes = self.nodes.with_distances({n: d for n, d in distances.items() if n not in outer})
-        changed = {tier.name: tier.distance for tier in nodes.tree.tiers if tier.name != "node"}
-        base = self.base.with_distances({**changed, **outer})
+        changed = {tier.name: tier.distance for tier in nodes.topology.tiers if tier.name != "node"}
+        base = self.topology.with_distances({**changed, **outer})
         return NestedMachine(base, base.spec().partition(" / ")[0] if outer else self.outside, nodes)
 
     @property
@@ -169,11 +142,11 @@ class NestedMachine(DelegatingMachine):
 
     @property
     def known_hosts(self) -> KnownHosts:
-        known = self.base.known_hosts
+        known = self.topology.known_hosts
         return known if known.names else replace(known, names=self.nodes.hosts)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        return (*self.base.notices(used), *self.nodes.notices())
+        return (*self.topology.notices(used), *self.nodes.notices())
 
 
 def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
@@ -199,17 +172,13 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
         return NestedMachine(base, outside, nodes)
     if not isinstance(inside, Tree):
         raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
-    if isinstance(outer, (NetworkMachine, NamedTree)):
-        return outer.nested(inside)
-    whole = starts_with_node(inside)
-    counts = repeated_counts(inside, units)
-    return Tree((*outer.tiers, *inside.tiers[whole:]), (*outer.children, *counts))
+    return with_inside(outer, inside) if isinstance(outer, Tree) else outer.nested(inside)
 
 
 def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMachine, Tree]:
     """Put nodes in the order of the machine around them, and return what is inside them as a tree."""
     if nodes.inventory.n_nodes == 1:
-        return nodes, nodes.tree
+        return nodes, nodes.topology
     known = outer.known_hosts.names
     if known and nodes.hosts:
         order = [_find(name, nodes.hosts) for name in known]
@@ -220,7 +189,7 @@ def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMa
         found = f"{nodes.inventory.n_nodes} nodes inside"
         raise bad(f"{found}, expected {count}, one for each outside (or one for all)")
     # Several nodes always have a level `node`, perhaps with nothing inside.
-    tree = nodes.tree
+    tree = nodes.topology
     return nodes, Tree((Level("node", MAX_DISTANCE), *tree.tiers[1:]), (count, *tree.children[1:]))
 
 

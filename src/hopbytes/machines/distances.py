@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from hopbytes._arrays import Int32, Int64, UInt8, UInt16, UInt64
 from hopbytes._frozen import frozen, own
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
-from hopbytes.kernels.routes import NO_ROUTE, hop_table
+from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
+from hopbytes.util.computed_once import kept
 from hopbytes.util.random_numbers import RandomNumbers
 
 if TYPE_CHECKING:
@@ -30,8 +31,23 @@ GPU_ROWS = 256
 TRIPLES = 2**12
 
 
+class _OfPairs:
+    """What follows from `apart`, the distances of pairs of places."""
+
+    __slots__ = ()
+
+    def between(self: Any, a: int, b: int) -> int:
+        return int(self.apart(a, b))
+
+    def matrix(self: Any) -> Int64:
+        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
+        places = np.arange(len(self.labels))
+        distances: Int64 = self.apart(places[:, None], places[None, :])
+        return distances
+
+
 @frozen(eq=False, owns=("labels", "level_of_bit", "costs"))
-class TreeDistance:
+class TreeDistance(_OfPairs):
     """Distances of k places in a tree, as kernels take them.
 
     The label of a place is the path of child numbers from the root, one bit field per level, the
@@ -55,20 +71,12 @@ class TreeDistance:
         """int64[65]: distance for every width of the xor of two labels."""
         return self.costs[self.level_of_bit]
 
-    def between(self, a: int, b: int) -> int:
-        return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
-
     def select(self, places: Int64) -> TreeDistance:
         if len(places) == len(self.labels):
             return self
         return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
 
-    def matrix(self) -> Int64:
-        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
-        places = np.arange(len(self.labels))
-        return self.apart(places[:, None], places[None, :])
-
-    def apart(self, a: Int64, b: Int64) -> Int64:
+    def apart(self, a: Any, b: Any) -> Int64:
         """Distances of pairs of places, broadcast against each other."""
         differing = self.labels[a] ^ self.labels[b]
         levels = np.zeros(differing.shape, np.uint8)
@@ -80,7 +88,7 @@ class TreeDistance:
 
 
 @frozen(eq=False, owns=("table",))
-class TableDistance:
+class TableDistance(_OfPairs):
     """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
 
     table: Int64
@@ -88,9 +96,6 @@ class TableDistance:
     @property
     def largest(self) -> int:
         return int(self.table.max())
-
-    def between(self, a: int, b: int) -> int:
-        return int(self.table[a, b])
 
     def select(self, places: Int64) -> TableDistance:
         if len(places) == len(self.table):
@@ -105,7 +110,7 @@ class TableDistance:
 
 
 @frozen(eq=False, owns=("labels", "inside_costs", "endpoint"))
-class NetworkDistance:
+class NetworkDistance(_OfPairs):
     """Distances of k places: a tree inside a node, hops between nodes.
 
     Places of one node are as far apart as their tree says; others are `per_hop` times their hops apart,
@@ -127,14 +132,12 @@ class NetworkDistance:
         return int(self.inside_costs[self.inside_bits])
 
     @property
+    @kept
     def largest(self) -> int:
         """Largest distance between two places; on grids of more than 2048 nodes in use a bound of it."""
-        if "largest" not in self._cache:
-            width = int(self.labels[0] ^ self.labels[-1]).bit_length()
-            one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
-            most = int(self.inside_costs[width]) if one_node else max(self.least, self._most_apart())
-            self._cache["largest"] = most
-        return int(self._cache["largest"])
+        width = int(self.labels[0] ^ self.labels[-1]).bit_length()
+        one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
+        return int(self.inside_costs[width]) if one_node else max(self.least, self._most_apart())
 
     def _most_apart(self) -> int:
         nodes = self._nodes()[0]
@@ -148,21 +151,12 @@ class NetworkDistance:
             most = int(self._hop_table().max())
         return most * self.per_hop
 
-    def between(self, a: int, b: int) -> int:
-        width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
-        if width <= self.inside_bits:
-            return int(self.inside_costs[width])
-        return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
-
     def select(self, places: Int64) -> Self:
         if len(places) == len(self.labels):
             return self
         return replace(self, labels=self.labels[places], endpoint=self.endpoint[places], _cache={})
 
-    def matrix(self) -> Int64:
-        places = np.arange(len(self.labels))
-        return self.apart(places[:, None], places[None, :])
-
+    @kept
     def tree_deviation(self) -> float:
         """Return how far the distances between nodes are from those of a tree.
 
@@ -173,19 +167,17 @@ class NetworkDistance:
         It is 0.12 on hypercubes of any size, 0.17 on a torus of 8 x 8 x 8 nodes, 0.25 on one of 16 x 16 x 16
         and 0.7 on a mesh of 32 x 32, but at most 0.02 on dragonflies and HyperX and 0 on fat trees.
         """
-        if "tree_deviation" not in self._cache:
-            nodes, _ = self._nodes()
-            half = np.uint64(32)
-            drawn = (RandomNumbers(0).words(3 * TRIPLES) >> half) * np.uint64(len(nodes)) >> half
-            some = nodes[drawn.astype(np.int64).reshape(3, TRIPLES)]
-            apart = np.sort(self._hops(some, np.roll(some, 1, axis=0)), axis=0)
-            near = np.append(apart[0], self._hops(nodes[1:], nodes[:-1]))
-            least = int(near[near > 0].min(initial=NO_ROUTE))
-            difference = float((apart[2] - apart[1]).mean())
-            self._cache["tree_deviation"] = difference / least / max(1.0, math.log2(len(nodes)))
-        return float(self._cache["tree_deviation"])
+        nodes, _ = self._nodes()
+        half = np.uint64(32)
+        drawn = (RandomNumbers(0).words(3 * TRIPLES) >> half) * np.uint64(len(nodes)) >> half
+        some = nodes[drawn.astype(np.int64).reshape(3, TRIPLES)]
+        apart = np.sort(self._hops(some, np.roll(some, 1, axis=0)), axis=0)
+        near = np.append(apart[0], self._hops(nodes[1:], nodes[:-1]))
+        least = int(near[near > 0].min(initial=NO_ROUTE))
+        difference = float((apart[2] - apart[1]).mean())
+        return difference / least / max(1.0, math.log2(len(nodes)))
 
-    def apart(self, a: Int64, b: Int64) -> Int64:
+    def apart(self, a: Any, b: Any) -> Int64:
         hops = self._hops(self.endpoint[a], self.endpoint[b])
         apart = np.maximum(hops * self.per_hop, self.least)
         widths = np.zeros(hops.shape, np.int64)
@@ -198,39 +190,45 @@ class NetworkDistance:
         """Return the hops of the longer route, there or back: distances are symmetric, routes need not be."""
         return np.maximum(self.network.hops(a, b), self.network.hops(b, a))
 
+    @kept
     def _nodes(self) -> tuple[Int32, Int32]:
         """Endpoints in use, ascending, and the position among them of each place's."""
-        if "nodes" not in self._cache:
-            nodes, position = np.unique(self.endpoint, return_inverse=True)
-            self._cache["nodes"] = nodes.astype(np.int32), position.astype(np.int32)
-        found: tuple[Int32, Int32] = self._cache["nodes"]
-        return found
+        nodes, position = np.unique(self.endpoint, return_inverse=True)
+        return nodes.astype(np.int32), position.astype(np.int32)
 
-    def lowered(self) -> LoweredNetwork:
-        """Return arrays for kernels, built once; UnsupportedError for too many nodes without a grid."""
-        if "lowered" not in self._cache:
-            grid = self.network.form.kind == "grid"
-            self._cache["lowered"] = self._on_grid() if grid else self._with_table()
-        lowered: LoweredNetwork = self._cache["lowered"]
-        return lowered
+    @kept
+    def lowered(self) -> tuple[UInt64, Int64]:
+        """Return the labels, and what else compiled code makes its distances from, built once.
+
+        The second array holds numbers, costs inside a node, coordinates or rows of all places and the table
+        of hops, in the order of ``NetworkDistance`` in core/graph/distance.hpp. Entry 4 is the largest
+        distance. UnsupportedError for too many nodes without a grid.
+        """
+        hops, place = np.empty(0, np.uint16), self.endpoint
+        if self.network.form.kind == "grid":
+            per_router, sizes, folds = self._grid()
+            routers = self.endpoint // per_router
+            if len(self.network.form.table):  # nodes along a curve
+                routers = self.network.form.table[routers]
+            place = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1).astype(np.int32)
+            dimensions, nodes = len(sizes), 0
+        else:
+            used, place = self._nodes()
+            dimensions, nodes, folds, hops = 0, len(used), np.empty(0, np.int64), self._hop_table()
+        head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
+        parts = [np.array(head, np.int64), self.inside_costs, folds]
+        for narrow in (place, hops):
+            flat = np.ascontiguousarray(narrow).reshape(-1)
+            filled = np.zeros(-(-flat.nbytes // 8), np.int64)
+            filled.view(flat.dtype)[: len(flat)] = flat
+            parts.append(filled)
+        return np.ascontiguousarray(self.labels), np.concatenate(parts)
 
     def _grid(self) -> tuple[int, Int64, Int64]:
         """Nodes per router, routers per dimension, and the size at which each closes."""
         per_router, dimensions, *rest = self.network.form.numbers.tolist()
         sizes, wrapped = np.array(rest[:dimensions]), np.array(rest[dimensions : 2 * dimensions], np.bool_)
         return per_router, sizes, np.where(wrapped, sizes, 2 * sizes)  # 2 x size: never shorter
-
-    def _on_grid(self) -> LoweredNetwork:
-        per_router, sizes, folds = self._grid()
-        routers = self.endpoint // per_router
-        if len(self.network.form.table):  # nodes along a curve
-            routers = self.network.form.table[routers]
-        coordinates = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1)
-        return self._packed(len(sizes), 0, folds, coordinates, np.empty(0, np.uint16))
-
-    def _with_table(self) -> LoweredNetwork:
-        nodes, position = self._nodes()
-        return self._packed(0, len(nodes), np.empty(0), position, self._hop_table())
 
     def _hop_table(self) -> UInt16:
         """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
@@ -239,34 +237,7 @@ class NetworkDistance:
             what = f"distances between {len(nodes)} nodes of an irregular network"
             less = "allocate fewer nodes (`hosts`), or describe the network as torus:, mesh: or fattree:"
             raise UnsupportedError(f"{what}, expected at most {MAX_NODES_IN_TABLE}: {less}")
-        hops, unrouted = hop_table(self.network.form, nodes)
-        if unrouted:
-            self.network.check_routed(nodes)
-        if int(hops.max(initial=0)) == NO_ROUTE:
-            raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-        longer: UInt16 = np.maximum(hops, hops.T)
-        return longer
-
-    def _packed(self, dimensions: int, nodes: int, folds: Any, place: Any, hops: UInt16) -> LoweredNetwork:
-        head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
-        parts = [np.array(head, np.int64), self.inside_costs, np.asarray(folds, np.int64)]
-        for narrow in (np.asarray(place, np.int32), hops):
-            flat = np.ascontiguousarray(narrow).reshape(-1)
-            filled = np.zeros(-(-flat.nbytes // 8), np.int64)
-            filled.view(flat.dtype)[: len(flat)] = flat
-            parts.append(filled)
-        return LoweredNetwork(np.ascontiguousarray(self.labels), np.concatenate(parts))
-
-
-class LoweredNetwork(NamedTuple):
-    """What compiled code makes its distances from (``NetworkDistance`` in core/graph/distance.hpp).
-
-    `labels` uint64[k]; `packed` int64[...] holds numbers, costs inside a node, coordinates or rows of all
-    places and the table of hops, in the order described there. Entry 4 is the largest distance.
-    """
-
-    labels: UInt64
-    packed: Int64
+        return self.network.hop_table(nodes)
 
 
 @frozen(eq=False)
@@ -308,7 +279,7 @@ class RailDistance(NetworkDistance):
     `units` describes all endpoints of the network; `per_hop` is 1.
     """
 
-    units: RailUnits | None = None
+    units: RailUnits = field(kw_only=True)
 
     def _most_apart(self) -> int:
         nodes = self._nodes()[0]
@@ -316,7 +287,6 @@ class RailDistance(NetworkDistance):
         return max(int(self._hops(some, nodes[None, :]).max()) for some in rows)
 
     def _hops(self, a: Any, b: Any) -> Int64:
-        assert self.units is not None
         return self.units.apart(a, b)
 
     def _hop_table(self) -> UInt16:

@@ -31,7 +31,7 @@ def gpu_domains(where: Allocation) -> GpuDomains:
     [0, 1, 0, 1]
     """
     distance = where.distance
-    if isinstance(distance, RailDistance) and distance.units is not None:
+    if isinstance(distance, RailDistance):
         units, endpoint = distance.units, distance.endpoint
         return GpuDomains(units.domain[endpoint], units.rail[endpoint], "NVLink domain")
     return GpuDomains(where.node_of_pe, _rails(where), "node")
@@ -44,8 +44,7 @@ def has_rails(where: Allocation) -> bool:
     >>> has_rails(hb.allocate("rails:4x2")), has_rails(hb.allocate("torus:4x2 / gpu:2"))
     (True, False)
     """
-    distance = where.distance
-    if isinstance(distance, RailDistance) and distance.units is not None:
+    if isinstance(where.distance, RailDistance):
         return True
     adapters = adapters_per_host(where)
     return where.gpus is not None and adapters is not None and int(adapters.max(initial=0)) > 1

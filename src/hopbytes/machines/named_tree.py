@@ -9,18 +9,18 @@ from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.switch_tree import SwitchTree
-from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
-from hopbytes.machines.network_machine import Count, inside_spec, repeated_counts, starts_with_node
+from hopbytes.machines.base import KnownHosts, Level, Machine
+from hopbytes.machines.network_machine import inside_spec, starts_with_node, with_inside
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
 from hopbytes.machines.spec_fields import FileSpec, wanted_hosts
-from hopbytes.machines.tree import Tree, bad, check_levels
+from hopbytes.machines.tree import Tree, bad, check_levels, count_of
 
 #: Options of the specs of such files: hosts to keep, and distances of levels.
 TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
 
 
 @frozen(eq=False)
-class NamedTree(ComposedMachine):
+class NamedTree(Machine):
     """Hosts below switches, and levels inside the hosts."""
 
     text: str  # spec of the file, without distances and without the levels inside the hosts
@@ -28,17 +28,13 @@ class NamedTree(ComposedMachine):
     hosts: tuple[str, ...]  # names of the nodes in machine order
     warnings: tuple[str, ...] = ()  # what the user should know about the source
     inside: Tree | None = None  # levels inside every node; None: one core per node
-    tree: Tree = field(init=False)
+    topology: Tree = field(init=False)
 
     def __post_init__(self) -> None:
-        tree, inside, nodes = self.outside, self.inside, len(self.hosts)
-        if inside is not None:
-            whole = starts_with_node(inside)
-            if whole and inside.children[0] != nodes:
-                raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
-            counts = (*tree.children, *repeated_counts(inside, nodes))
-            tree = Tree((*tree.tiers, *inside.tiers[whole:]), counts)
-        object.__setattr__(self, "tree", tree)
+        inside, nodes = self.inside, len(self.hosts)
+        if inside is not None and starts_with_node(inside) and inside.children[0] != nodes:
+            raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
+        object.__setattr__(self, "topology", with_inside(self.outside, inside))
 
     @classmethod
     def from_switches(cls, kind: str, spec: FileSpec, switches: SwitchTree) -> NamedTree:
@@ -46,23 +42,17 @@ class NamedTree(ComposedMachine):
         replaced = level_distances(kind, spec)
         hosts = {host for switch in switches.switches.values() for host in switch.hosts}
         chosen = wanted_hosts(spec.options.get("hosts"), hosts, switches.path)
-        for switch in switches.switches.values() if chosen is not None else ():
-            switch.hosts = [host for host in switch.hosts if host in (chosen or ())]
+        for switch in switches.switches.values():
+            switch.hosts = [host for host in switch.hosts if host in chosen]
         found = switches.leveled()
         defaults = _default_distances(found.levels)
         check_levels(replaced, list(defaults))
         tiers = tuple(Level(name, replaced.get(name, distance)) for name, distance in defaults.items())
-        counts: tuple[Count, ...] = tuple(
-            count[0] if len(set(count)) == 1 else count for count in found.counts
-        )
-        return cls(spec.text(kind), Tree(tiers, counts), found.hosts, found.notices)
+        outside = Tree(tiers, tuple(map(count_of, found.counts)))
+        return cls(spec.text(kind), outside, found.hosts, found.notices)
 
     def _identity(self) -> tuple[object, ...]:
-        return self.tree, self.hosts
-
-    @property
-    def topology(self) -> Tree:
-        return self.tree
+        return self.topology, self.hosts
 
     @property
     def known_hosts(self) -> KnownHosts:
@@ -85,7 +75,7 @@ class NamedTree(ComposedMachine):
         return replace(self, inside=inside)
 
     def with_distances(self, distances: Mapping[str, int]) -> NamedTree:
-        check_levels(distances, [level.name for level in self.tree.tiers])
+        check_levels(distances, [level.name for level in self.topology.tiers])
         names = {level.name for level in self.outside.tiers}
         outside = self.outside.with_distances({key: d for key, d in distances.items() if key in names})
         inner = {key: d for key, d in distances.items() if key not in names}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
@@ -46,6 +46,11 @@ def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -
     """Return the name of a link of a node, numbered as :func:`from_nodes` has them."""
     ends = (name_node(link // 2), name_router(link // 2 // each))
     return " -> ".join(reversed(ends) if link % 2 else ends)
+
+
+def name_on_grid(router: int, sizes: tuple[int, ...]) -> str:
+    """Return the name of a router of a grid by its coordinates, ``r2.0``."""
+    return "r" + ".".join(str(coordinate) for coordinate in np.unravel_index(router, sizes))
 
 
 #: Prices are exact where the slowest link needs none above this; else the best ones up to it are searched.
@@ -120,6 +125,12 @@ class Geometry(NamedTuple):
     wrapped: tuple[bool, ...] = ()  # of grids, per dimension: a ring, or a line
 
 
+def geometry_of_grid(routers: Int64, sizes: tuple[int, ...], wrapped: tuple[bool, ...]) -> Geometry:
+    """Return the coordinates of nodes on a grid by the router of each."""
+    places = np.stack(np.unravel_index(routers, sizes)).astype(np.int64)
+    return Geometry(tuple(AXES[: len(sizes)]), places, sizes, wrapped)
+
+
 def spread_routes(
     tail: Int32, head: Int32, rows: Int32, endpoints: int, owners: Sequence[int] = ()
 ) -> RouteForm:
@@ -190,13 +201,25 @@ class Network:
         flat = kernels.route_hops(self.form, self._endpoints(a), self._endpoints(b))
         return flat.reshape(a.shape)
 
+    def hop_table(self, endpoints: Int32) -> UInt16:
+        """uint16[n, n]: hops between some endpoints, of the longer route of both directions."""
+        hops, unrouted = kernels.hop_table(self.form, endpoints)
+        if unrouted:
+            self.check_routed(endpoints)
+        if int(hops.max(initial=0)) == kernels.NO_ROUTE:
+            raise UnsupportedError(f"routes of {kernels.NO_ROUTE} hops or more, expected shorter ones")
+        longer: UInt16 = np.maximum(hops, hops.T)
+        return longer
+
     def mean_hops(self, sources: Any, targets: Any) -> tuple[Int64, int]:
         """Return how many links flows cross on average over their paths, exactly."""
         if self.shortest:
             return self.hops(sources, targets), 1
         parts: list[Int64] = []
         common = 1
-        for _, routes in self.batches(sources, targets):
+        flows = self._endpoints(sources), self._endpoints(targets)
+        for start in range(0, len(flows[0]), BATCH):
+            routes = self.routes(*(ends[start : start + BATCH] for ends in flows))
             above, parted = routes.numerators, routes.denominators
             if above is None or parted is None:
                 above = parted = np.ones(len(routes.links), np.int64)
@@ -210,15 +233,8 @@ class Network:
         return lengths, common
 
     def routes(self, sources: Any, targets: Any) -> Routes:
-        """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
+        """Return the links that flows take, all at once."""
         return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
-
-    def batches(self, sources: Any, targets: Any, size: int = BATCH) -> Iterator[tuple[slice, Routes]]:
-        """Yield routes for `size` flows at a time, with the slice of the flows they belong to."""
-        sources, targets = self._endpoints(sources), self._endpoints(targets)
-        for start in range(0, len(sources), size):
-            part = slice(start, min(start + size, len(sources)))
-            yield part, self.routes(sources[part], targets[part])
 
     def _endpoints(self, numbers: Any) -> Int32:
         """Return endpoints as compiled code takes them; IndexError for any that does not exist."""

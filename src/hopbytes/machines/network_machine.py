@@ -2,43 +2,64 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
+from hopbytes.machines.base import NODE_NAMES, KnownHosts, Level, Machine, NetworkUse, cut_down
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
 from hopbytes.machines.spec_fields import wanted_hosts
-from hopbytes.machines.tree import MAX_DISTANCE, Tree, bad, check_levels, shorten
+from hopbytes.machines.tree import MAX_DISTANCE, Count, Tree, bad, check_levels, shorten
 from hopbytes.util.computed_once import computed_once
 
-Kind = TypeVar("Kind", bound="NetworkMachine")
-Count = int | tuple[int, ...]
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Largest distance per hop: sums of distances from one core to all others then fit 63 bits.
 MAX_PER_HOP = 2**24
 
 
-class NetworkMachine(ComposedMachine):
+@frozen(eq=False)
+class NetworkMachine(Machine):
     """Nodes on a network of links, a tree inside each node. Node i sits at endpoint i of the network.
 
-    Subclasses are frozen dataclasses that have these two fields and say what the network is.
+    Subclasses are frozen dataclasses that say what the network is.
     """
 
-    __slots__ = ()
+    gpus_inside: ClassVar[bool] = False  # the outermost units inside a node have to be its GPUs
+    node_hops: ClassVar[int] = 1  # fewest hops that cores of different nodes usually have between them
     #: distance per hop: cores of nodes that are h hops apart have distance ``h * per_hop``, but no less than
     #: cores inside a node. None: ten times what the levels inside have by default.
-    per_hop: int | None
+    per_hop: int | None = field(default=None, kw_only=True)
     #: levels inside a node, the same in every node; or a tree that begins with a level ``node`` for nodes
     #: that differ. None: one core per node.
-    inside: Tree | None
+    inside: Tree | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        per_hop, inside = self.per_hop, self.inside
+        if per_hop is not None and not 0 <= per_hop <= MAX_PER_HOP:
+            raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**24")
+        if inside is None:
+            return
+        named = [level.name for level in inside.tiers]
+        whole = starts_with_node(inside)
+        if set(named[whole:]) & set(NODE_NAMES):
+            what = f"a level {shorten(named[whole])} inside the nodes of {self.network_spec()}"
+            wanted = "levels of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)"
+            raise bad(f"{what}, expected {wanted}")
+        if whole and inside.children[0] != self.n_nodes:
+            raise bad(f"levels for {inside.children[0]} nodes, expected the {self.n_nodes} of the network")
+        outermost = inside.tiers[whole].distance
+        if self.hop_distance < outermost:
+            what = f"distance {self.hop_distance} per hop is below {outermost} of {named[whole]}"
+            raise bad(f"{what}, expected distances that do not shrink outwards")
 
     @property
     @abstractmethod
@@ -58,11 +79,6 @@ class NetworkMachine(ComposedMachine):
         """Cut two or more nodes (ascending) into the outermost units they lie in, each ascending."""
 
     @property
-    def gpus_inside(self) -> bool:
-        """Whether the outermost units inside a node have to be its GPUs."""
-        return False
-
-    @property
     def levels_inside(self) -> Tree | None:
         """The levels inside a node, those that a kind has by default included."""
         return self.inside
@@ -76,7 +92,7 @@ class NetworkMachine(ComposedMachine):
 
     def node_distance(self) -> int:
         """Smallest distance that cores of different nodes usually have, as the level ``node`` shows it."""
-        return self.hop_distance
+        return self.node_hops * self.hop_distance
 
     @property
     def hop_distance(self) -> int:
@@ -85,24 +101,24 @@ class NetworkMachine(ComposedMachine):
         inside = self.levels_inside
         return 1 if inside is None else 10 * inside.tiers[starts_with_node(inside)].distance
 
-    def nested(self: Kind, inside: Tree) -> Kind:
+    def nested(self, inside: Tree) -> Self:
         """Return this machine with levels inside its nodes; UnsupportedError when it has some already."""
         if self.inside is not None:
             raise UnsupportedError(f"{self.network_spec()} has levels inside its nodes already")
-        return self._replaced(self.per_hop, inside)
+        return replace(self, inside=inside)
 
-    def with_defaults_written(self: Kind) -> Kind:
-        return self._replaced(self.hop_distance, self.levels_inside)
+    def with_defaults_written(self) -> Self:
+        return replace(self, per_hop=self.hop_distance, inside=self.levels_inside)
+
+    def tree_outside(self) -> Tree:
+        """Return the levels down to the nodes."""
+        tiers, counts = self.units_outside()
+        return Tree((*tiers, Level("node", self.node_distance())), counts)
 
     @property
     @computed_once(16)
     def topology(self) -> Tree:
-        outside, counts = self.units_outside()
-        node, inside = Level("node", self.node_distance()), self.levels_inside
-        if inside is None:
-            return Tree((*outside, node), counts)
-        tiers = inside.tiers[starts_with_node(inside) :]
-        return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, self.n_nodes)))
+        return with_inside(self.tree_outside(), self.levels_inside)
 
     @property
     def node_level(self) -> int:
@@ -144,49 +160,22 @@ class NetworkMachine(ComposedMachine):
                 found.append(finer)
         return found or [np.zeros(len(cores), np.int32)]
 
-    def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
+    def with_distances(self, distances: Mapping[str, int]) -> Self:
         inner = {name: distance for name, distance in distances.items() if name != "hop"}
         check_levels(distances, ["hop", *(level.name for level in self.levels[self.node_level + 1 :])])
         inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
-        return self._replaced(distances.get("hop", self.hop_distance), inside)
-
-    def _replaced(self: Kind, per_hop: int | None, inside: Tree | None) -> Kind:
-        machine: Any = self
-        changed: Kind = dataclasses.replace(machine, per_hop=per_hop, inside=inside)
-        return changed
+        return replace(self, per_hop=distances.get("hop", self.hop_distance), inside=inside)
 
 
 class NetworkHierarchy(NetworkMachine):
     """A network machine that is cut along the units which :meth:`units_outside` names, down to the cores."""
 
     __slots__ = ()
-    split = ComposedMachine.split
-    groups = ComposedMachine.groups
+    split = Machine.split
+    groups = Machine.groups
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        outside, counts = self.units_outside()
-        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
-
-
-def check_nodes(machine: NetworkMachine) -> None:
-    """Check the fields all network machines share, for ``__post_init__``."""
-    per_hop, inside = machine.per_hop, machine.inside
-    if per_hop is not None and not 0 <= per_hop <= MAX_PER_HOP:
-        raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**24")
-    if inside is None:
-        return
-    named = [level.name for level in inside.tiers]
-    whole = starts_with_node(inside)
-    if set(named[whole:]) & set(NODE_NAMES):
-        what = f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}"
-        wanted = "levels of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)"
-        raise bad(f"{what}, expected {wanted}")
-    if whole and inside.children[0] != machine.n_nodes:
-        raise bad(f"levels for {inside.children[0]} nodes, expected the {machine.n_nodes} of the network")
-    outermost = inside.tiers[whole].distance
-    if machine.hop_distance < outermost:
-        what = f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}"
-        raise bad(f"{what}, expected distances that do not shrink outwards")
+        return self.tree_outside().split(nodes)
 
 
 def starts_with_node(inside: Tree) -> bool:
@@ -194,12 +183,13 @@ def starts_with_node(inside: Tree) -> bool:
     return inside.tiers[0].name == "node" and inside.tiers[0].distance == MAX_DISTANCE
 
 
-def repeated_counts(inside: Tree, units: int) -> tuple[Count, ...]:
-    """Return the counts of levels inside `units` units: a list for one unit is repeated for each of them."""
+def with_inside(outer: Tree, inside: Tree | None) -> Tree:
+    """Put levels inside the innermost units of a tree; a list of counts for one unit is repeated for all."""
+    if inside is None:
+        return outer
     whole = starts_with_node(inside)
-    return tuple(
-        count if whole or isinstance(count, int) else count * units for count in inside.children[whole:]
-    )
+    counts = (n if whole or isinstance(n, int) else n * outer.n_cores for n in inside.children[whole:])
+    return Tree((*outer.tiers, *inside.tiers[whole:]), (*outer.children, *counts))
 
 
 def children_of(units: int, full: int, size: int, nodes: int) -> Count:
@@ -231,11 +221,6 @@ class AttachedHosts(NetworkMachine):
     hosts: tuple[str, ...]  # names in machine order
     places: tuple[int, ...]  # endpoint of each host, distinct
     warnings: tuple[str, ...] = ()  # what the user should know about the source
-    per_hop: int | None = None
-    inside: Tree | None = None
-
-    def __post_init__(self) -> None:
-        check_nodes(self)
 
     def _identity(self) -> tuple[object, ...]:
         return self.around.network_spec(), self.hosts, self.places, self.hop_distance, self.inside
@@ -267,11 +252,9 @@ class AttachedHosts(NetworkMachine):
         parts = self.around.split_nodes(places[order])
         return [np.sort(nodes[order[np.searchsorted(places[order], part)]]) for part in parts]
 
-    def kept(self, wanted: str | None) -> AttachedHosts:
+    def kept(self, wanted: str | None) -> Self:
         """Return the machine of some of its hosts; FormatError for names it does not have."""
         chosen = wanted_hosts(wanted, self.hosts, self.text)
-        if chosen is None:
-            return self
         kept = [node for node, host in enumerate(self.hosts) if host in chosen]
         hosts, places = tuple(self.hosts[node] for node in kept), tuple(self.places[node] for node in kept)
-        return dataclasses.replace(self, hosts=hosts, places=places)
+        return replace(self, hosts=hosts, places=places)

@@ -13,13 +13,15 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
+from hopbytes.machines.base import KnownHosts, Level, Machine
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
-from hopbytes.machines.tree import Tree, bad, check_levels
+from hopbytes.machines.tree import Count, Tree, bad, check_levels, count_of
 from hopbytes.text.hostlist import distinct_hosts, expand_hosts
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from hopbytes.machines.node.job import JobInfo
 
 #: A distance; several may be at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
@@ -27,7 +29,7 @@ OVERRIDE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=([0-9]{1,19})", re.ASCII)
 
 
 @frozen(eq=False)
-class NodeMachine(ComposedMachine):
+class NodeMachine(Machine):
     """Nodes, equal or not, with the numbers their operating systems use.
 
     The cores of the machine are the hardware threads (PUs) that may be used.
@@ -41,7 +43,7 @@ class NodeMachine(ComposedMachine):
     known_tiers: tuple[Level, ...] | None = None  # levels with measured values, from a stored machine
     warnings: tuple[str, ...] = ()  # sentences for the user
     job: JobInfo | None = None  # the job it belongs to; its hosts are the nodes
-    tree: Tree = field(init=False)
+    topology: Tree = field(init=False)
 
     def __post_init__(self) -> None:
         tree, same_as = tree_of_nodes(self.inventory.trees, self.inventory.tree_of_node)
@@ -50,15 +52,29 @@ class NodeMachine(ComposedMachine):
             tree = Tree(tuple(stored.get(tier.name, tier) for tier in tree.tiers), tree.children)
         if self.replaced:
             tree = tree.with_distances(_resolved(tree, same_as, self.replaced))
-        object.__setattr__(self, "tree", tree)
+        object.__setattr__(self, "topology", tree)
         object.__setattr__(self, "inventory", replace(self.inventory, same_as=same_as))
 
-    def _identity(self) -> tuple[object, ...]:
-        return self.tree, self.hosts, self.inventory
+    @classmethod
+    def of_parts(
+        cls, kind: str, text: str, split: Callable[[str], tuple[str, list[str]]],
+        read: Callable[[str], NodeTree],
+    ) -> Self:
+        """Read ``A@n[1-8],kind:B@n[9-16]``, perhaps with distances behind; a single part needs no hosts."""
+        body, replaced = cut_overrides(text)
+        parts = body.split(f",{kind}:")
+        trees: list[NodeTree] = []
+        hosts: list[str] = []
+        for part in parts:
+            source, names = split(part)
+            if len(parts) > 1 and not names:
+                raise bad(f"{kind}:{source[:60]} without hosts, expected @n[1-8] where there are several")
+            trees += [read(source)] * max(1, len(names))
+            hosts += names
+        return cls(f"{kind}:{body}", NodeInventory.of(trees), distinct_hosts(hosts, "machine"), replaced)
 
-    @property
-    def topology(self) -> Tree:
-        return self.tree
+    def _identity(self) -> tuple[object, ...]:
+        return self.topology, self.hosts, self.inventory
 
     @property
     def known_hosts(self) -> KnownHosts:
@@ -72,7 +88,7 @@ class NodeMachine(ComposedMachine):
         return self.text + "".join(f":{name}={distance}" for name, distance in self.replaced.items())
 
     def with_distances(self, distances: Mapping[str, int]) -> NodeMachine:
-        resolved = _resolved(self.tree, self.inventory.same_as, distances)
+        resolved = _resolved(self.topology, self.inventory.same_as, distances)
         return replace(self, replaced={**self.replaced, **resolved})
 
     def repeated(self, hosts: Sequence[str]) -> NodeMachine | None:
@@ -83,8 +99,8 @@ class NodeMachine(ComposedMachine):
         return replace(self, text=text, inventory=self.inventory.repeated(len(hosts)), hosts=tuple(hosts))
 
     def node_of_core(self) -> Int32:
-        nodes = np.arange(self.inventory.n_nodes, dtype=np.int32)
-        return np.repeat(nodes, self.inventory.places_per_node())
+        sizes = [len(self.inventory.tree(node).os_pus) for node in range(self.inventory.n_nodes)]
+        return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
 
 def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, int]) -> dict[str, int]:
@@ -116,24 +132,6 @@ def file_and_hosts(kind: str, part: str) -> tuple[str, list[str]]:
     if not path:
         raise bad(f"{kind}: without a file name, expected {kind}:FILE[@hosts]")
     return path, hosts
-
-
-def unlike_nodes(
-    kind: str, text: str, split: Callable[[str], tuple[str, list[str]]], read: Callable[[str], NodeTree]
-) -> tuple[NodeInventory, tuple[str, ...], dict[str, int], str]:
-    """Read ``A@n[1-8],kind:B@n[9-16]``: inventory, hosts, distances and the spec; one part needs no hosts."""
-    body, replaced = cut_overrides(text)
-    parts = body.split(f",{kind}:")
-    trees: list[NodeTree] = []
-    hosts: list[str] = []
-    for part in parts:
-        source, names = split(part)
-        if len(parts) > 1 and not names:
-            what = f"{kind}:{source[:60]} without hosts, expected @n[1-8] where there are several"
-            raise bad(what)
-        trees += [read(source)] * max(1, len(names))
-        hosts += names
-    return NodeInventory.of(trees), distinct_hosts(hosts, "machine"), replaced, f"{kind}:{body}"
 
 
 def tree_of_nodes(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> tuple[Tree, dict[str, str]]:
@@ -219,11 +217,10 @@ def _merged(names: list[str], levels: list[Int64], pus_known: bool) -> tuple[Tre
     for (kinds, _), name in zip(reversed(groups), reversed(chosen), strict=True):
         inner = default_distance(kinds, inner)
         tiers.insert(0, Level(name, inner))
-    children: list[int | tuple[int, ...]] = []
+    children: list[Count] = []
     outer = np.zeros(len(levels[0]), np.int64)
     for _, units in groups:
         heads = np.flatnonzero(np.diff(units, prepend=-1))
-        counts = np.bincount(outer[heads])
-        children.append(int(counts[0]) if np.all(counts == counts[0]) else tuple(counts.tolist()))
+        children.append(count_of(np.bincount(outer[heads]).tolist()))
         outer = units
     return Tree(tuple(tiers), tuple(children)), same_as

@@ -21,9 +21,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hopbytes.errors import FormatError, damaged
+from hopbytes.errors import FormatError, damaged, nearest
 from hopbytes.machines.base import GPU_NAMES, MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
-from hopbytes.machines.tree import MAX_LEVELS, WORDS, Tree, bad, check_order, level_name, shorten
+from hopbytes.machines.tree import MAX_LEVELS, WORDS, Count, Tree, bad, check_order, level_name, shorten
 from hopbytes.text.open_input import open_stream
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
@@ -42,7 +42,6 @@ BEGINNINGS = {
 #: What ibnetdiscover prints, after notes of its own.
 DISCOVERY = re.compile(rb'^(?:(?:Switch|Ca|Hca)[ \t]+[0-9]+[ \t]+"[^"\n]+"|DR path .* -> )', re.MULTILINE)
 
-Count = int | tuple[int, ...]
 
 
 def parse_machine(text: str) -> Machine:
@@ -55,23 +54,18 @@ def parse_machine(text: str) -> Machine:
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
     if len(parts) > 1 and "[" not in text and all(map(_is_tree, parts)):
         parts = [" ".join(parts)]  # read as one tree, so that default distances grow over all of its levels
-    latency = None
-    if ":lat=" in parts[0] and _is_kind(parts[0].partition(":")[0]):  # behind a level it is that level's
-        from hopbytes.machines.delegating import take_latency
+    head, *inside = parts
+    timed = ":lat=" in head and _is_kind(head.partition(":")[0])  # behind a level it is that level's
+    if not timed and not inside:
+        return _parse_part(head).with_defaults_written()
+    from hopbytes.machines.delegating import nest, take_latency, with_latency
 
-        parts[0], latency = take_latency(parts[0])
-    machine = _parse_part(parts[0])
-    if parts[1:]:
-        from hopbytes.machines.delegating import nest
-
-        for part in parts[1:]:
-            machine = nest(machine, part, _parse_part)
+    head, latency = take_latency(head) if timed else (head, None)
+    machine = _parse_part(head)
+    for part in inside:
+        machine = nest(machine, part, _parse_part)
     machine = machine.with_defaults_written()
-    if latency is not None:
-        from hopbytes.machines.delegating import with_latency
-
-        machine = with_latency(machine, latency)
-    return machine
+    return machine if latency is None else with_latency(machine, latency)
 
 
 def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
@@ -198,11 +192,9 @@ def _check_product(token: str) -> None:
 
 def _with_kinds(token: str, error: FormatError) -> FormatError:
     """Add the known kinds to the error about a first word that may have been meant as one."""
-    import difflib
-
     word, _, rest = token.partition(":")
     known = list(machines)
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    near = nearest(word, known)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
         there = "a folder" if os.path.isdir(token) else "a file that does not hold a machine"
         found = there if os.path.exists(token) else "no such file"

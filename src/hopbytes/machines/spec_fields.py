@@ -94,6 +94,12 @@ def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DI
     return value
 
 
+def check_choice(field: str, word: str, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those a field may have."""
+    if word not in known:
+        raise bad(f"{field}={shorten(word)}, expected one of {', '.join(known)}")
+
+
 def changed_fields(*fields: tuple[str, object, object]) -> str:
     """Write ``:key=value`` for each (key, value, default) whose value is not the default one."""
     return "".join(f":{key}={value}" for key, value, default in fields if value != default)
@@ -165,11 +171,9 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     return FileSpec(rest, ordered, per_hop, options)
 
 
-def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[str] | None:
-    """Return the hosts that ``hosts=`` keeps, None for all; FormatError for hosts that are not `known`."""
-    if wanted is None:
-        return None
-    chosen = set(expand_hosts(wanted))
+def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[str]:
+    """Return the hosts that ``hosts=`` keeps, all without it; FormatError for hosts that are not `known`."""
+    chosen = set(known if wanted is None else expand_hosts(wanted))
     missing = sorted(chosen.difference(known))
     if missing:
         what = f"{len(missing)} hosts are not in {where} ({', '.join(missing[:3])})"

@@ -11,11 +11,13 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64, UInt64
 from hopbytes._frozen import frozen, own
-from hopbytes.errors import FormatError, unknown_name
+from hopbytes.errors import FormatError, nearest, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.util.computed_once import computed_once
 
+#: Number of units per unit of the level outside, or one number for each of those.
+Count = int | tuple[int, ...]
 MAX_CORES = 2**24
 MAX_LEVELS = 64
 MAX_DISTANCE = 2**62
@@ -90,9 +92,7 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
 
 
 def _near(name: str) -> list[str]:
-    import difflib
-
-    return difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)
+    return nearest(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 0.75)
 
 
 def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Tree(Machine):
     tiers: tuple[Level, ...]  # outermost first
     #: per level, the number of units per unit of the level outside it: an integer, or one integer per outer
     #: unit when they differ (``node:[8,8,6]``)
-    children: tuple[int | tuple[int, ...], ...]
+    children: tuple[Count, ...]
 
     def __post_init__(self) -> None:
         if not self.tiers or len(self.tiers) != len(self.children):
@@ -163,6 +163,10 @@ class Tree(Machine):
                 raise bad(f"more than {MAX_CORES} units at level {level.name}, the most supported")
         if bits > 64:
             raise bad(f"{bits} bits of label, expected at most 64: use fewer levels")
+
+    @property
+    def topology(self) -> Tree:
+        return self
 
     @property
     def n_cores(self) -> int:
@@ -250,6 +254,11 @@ class Tree(Machine):
         return found or [np.zeros(len(labels), np.int32)]
 
 
+def count_of(counts: Sequence[int]) -> Count:
+    """Return one number for counts that are all equal."""
+    return counts[0] if len(set(counts)) == 1 else tuple(counts)
+
+
 def check_levels(names: Iterable[str], known: Sequence[str]) -> None:
     """Refuse names of levels that a machine does not have."""
     for name in names:
@@ -288,7 +297,7 @@ def _lowest_bit_of_equal_cost(bit_costs: Int64, bit: int) -> int:
     return min(low for low in range(1, bit + 1) if bit_costs[low] == bit_costs[bit])
 
 
-def _level_text(level: Level, count: int | tuple[int, ...]) -> str:
+def _level_text(level: Level, count: Count) -> str:
     number = str(count) if isinstance(count, int) else "[" + ",".join(map(str, count)) + "]"
     keys = (("bw", level.bandwidth), ("lat", level.latency), ("over", level.oversubscription))
     extras = "".join(f":{key}={_number_text(value)}" for key, value in keys if value is not None)

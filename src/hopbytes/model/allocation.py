@@ -13,6 +13,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, WrongTypeError
 from hopbytes.model.given_as_text import converted
+from hopbytes.util.computed_once import kept
 
 #: Characters of a text in a line about an allocation, and host names in a notebook.
 LONGEST_TEXT, NODES_SHOWN = 80, 16
@@ -167,11 +168,10 @@ class Allocation:
         return self.cores[self.core_start[:-1]]
 
     @property
+    @kept
     def distance(self) -> Any:
         """Distances between PEs as kernels take them (TreeDistance or TableDistance), computed once."""
-        if "distance" not in self._cache:
-            self._cache["distance"] = self.machine.distance_of(self.first_core)
-        return self._cache["distance"]
+        return self.machine.distance_of(self.first_core)
 
     @property
     def node_of_pe(self) -> Int32:
@@ -193,6 +193,7 @@ class Allocation:
         return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
 
     @property
+    @kept
     def has_cores(self) -> bool:
         """Whether slots are sets of cores; False where the smallest units known are GPUs.
 
@@ -204,10 +205,7 @@ class Allocation:
         >>> hb.allocate("node:2 gpu:4").has_cores, hb.allocate("node:2 gpu:4 core:8").has_cores
         (False, True)
         """
-        if "has_cores" not in self._cache:
-            self._cache["has_cores"] = not self.machine.leaves_are_gpus()
-        known: bool = self._cache["has_cores"]
-        return known
+        return not self.machine.leaves_are_gpus()
 
     @property
     def slot_word(self) -> str:
@@ -238,10 +236,13 @@ class Allocation:
         """
         if self.gpus is not None:
             return (int(self.gpus[pe]),) if self.gpus[pe] >= 0 else ()
-        if "gpu_of_core" not in self._cache:
-            self._cache["gpu_of_core"] = self.machine.gpu_of_core()
-        of_core = self._cache["gpu_of_core"]
+        of_core = self._gpu_of_core()
         return () if of_core is None else tuple(np.unique(of_core[self.cores_of(pe)]).tolist())
+
+    @kept
+    def _gpu_of_core(self) -> Int32 | None:
+        found: Int32 | None = self.machine.gpu_of_core()
+        return found
 
     def os_pus(self, pe: int) -> tuple[int, ...] | None:
         """CPU numbers that the operating system of its node uses for one PE, ascending; None if unknown.
@@ -253,30 +254,13 @@ class Allocation:
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
-        if self.machine.inventory is None or not self.machine.inventory.pus_known:
-            return None
-        if "os_cpus" not in self._cache:
-            self._cache["os_cpus"] = self.machine.inventory.os_cpus()
-        return tuple(sorted(self._cache["os_cpus"][self.cores_of(pe)].tolist()))
+        cpus = self._os_cpus()
+        return None if cpus is None else tuple(sorted(cpus[self.cores_of(pe)].tolist()))
 
-    def allowed_rank(self, core: int) -> int:
-        """Position of a leaf's core among the usable cores of its node, as Open MPI counts them.
-
-        `core` is a leaf of the machine, as :meth:`cores_of` returns them. On a machine of hardware
-        threads several leaves have the same rank.
-        """
-        nodes = self.machine.node_of_core()
-        first = int(np.searchsorted(nodes, nodes[core]))
+    @kept
+    def _os_cpus(self) -> Int64 | None:
         inventory = self.machine.inventory
-        if inventory is None:
-            return core - first
-        return int(inventory.tree(int(nodes[core])).cores[core - first])
-
-    def gpu_of(self, pe: int) -> Any:
-        """The Gpu of one PE (:class:`hopbytes.machines.node.node_tree.Gpu`); None when its slot has none."""
-        if self.gpus is None:
-            return None
-        return next(iter(self.known_gpus(pe)), None)
+        return None if inventory is None or not inventory.pus_known else inventory.os_cpus()
 
     def known_gpus(self, pe: int) -> tuple[Any, ...]:
         """The Gpu of every GPU of one PE, as far as the machine knows more than their numbers."""
@@ -320,12 +304,14 @@ class Allocation:
         >>> [g.tolist() for g in hb.allocate("node:2@10 core:[1,2]@1").groups()]
         [[0, 1, 1], [0, 1, 2]]
         """
-        if "groups" not in self._cache:
-            groupings: list[Int32] = self.machine.groups(self.first_core)
-            for grouping in groupings:
-                grouping.setflags(write=False)
-            self._cache["groups"] = groupings
-        return list(self._cache["groups"])
+        return list(self._groups())
+
+    @kept
+    def _groups(self) -> list[Int32]:
+        groupings: list[Int32] = self.machine.groups(self.first_core)
+        for grouping in groupings:
+            grouping.setflags(write=False)
+        return groupings
 
     def select(self, pes: Int64) -> Allocation:
         """Return the allocation of some of its PEs (ascending), all of which may be used."""

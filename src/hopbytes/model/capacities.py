@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import ScaleError, UnsupportedError
+
+Value = TypeVar("Value")
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
@@ -177,11 +181,18 @@ def _caps(
     """Return the cap per PE for a total load on `free` of the capacity (all of it by default)."""
     whole = sum_of(capacity) if free is None else free
     ceiling = (2**63 - 1) // len(capacity)
-    known: dict[int, int] = {}
-    for size in set(capacity.tolist()):
+
+    def cap(size: int) -> int:
         roomy = _rounded((1 + imbalance) * total * size / whole, unit, ceil=ceil)
-        known[size] = min(max(roomy, -(-total * size // whole)), max(total, 1), ceiling)
-    return np.array([known[size] for size in capacity.tolist()], np.int64)
+        return min(max(roomy, -(-total * size // whole)), max(total, 1), ceiling)
+
+    return _of_each(capacity.tolist(), cap)
+
+
+def _of_each(values: list[Value], bound: Callable[[Value], int]) -> Int64:
+    """int64[values]: the bound of every value, computed once for equal ones."""
+    known = {value: bound(value) for value in set(values)}
+    return np.array([known[value] for value in values], np.int64)
 
 
 def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
@@ -191,8 +202,7 @@ def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
     array([3, 3, 3, 3])
     """
     whole = sum_of(capacity)
-    caps = {size: math.ceil((1 + imbalance) * tasks * size / whole) for size in np.unique(capacity).tolist()}
-    return np.array([caps[size] for size in capacity.tolist()], np.int64)
+    return _of_each(capacity.tolist(), lambda size: math.ceil((1 + imbalance) * tasks * size / whole))
 
 
 def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int) -> Int64:
@@ -207,17 +217,14 @@ def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int)
         return leaf_bounds.astype(np.int64)
     whole = sum(int(share) for share in shares)
     room = sum(int(cap) for cap in leaf_bounds)
-    known: dict[tuple[int, int], int] = {}
-    caps = np.empty(len(shares), np.int64)
-    for child, pair in enumerate(zip(shares.tolist(), leaf_bounds.tolist(), strict=True)):
-        if pair not in known:
-            share, below = pair
-            even = -(-load * share // whole)
-            power = room * load ** (levels_left - 1) * share**levels_left // whole**levels_left
-            generous = integer_root(power, levels_left)
-            known[pair] = max(even, min(generous, below))
-        caps[child] = known[pair]
-    return caps
+
+    def cap(pair: tuple[int, int]) -> int:
+        share, below = pair
+        even = -(-load * share // whole)
+        power = room * load ** (levels_left - 1) * share**levels_left // whole**levels_left
+        return max(even, min(integer_root(power, levels_left), below))
+
+    return _of_each(list(zip(shares.tolist(), leaf_bounds.tolist(), strict=True)), cap)
 
 
 def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:

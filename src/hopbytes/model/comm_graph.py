@@ -18,6 +18,7 @@ from hopbytes.errors import WrongTypeError, package
 from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
 from hopbytes.model.given_as_text import converted
+from hopbytes.util.computed_once import kept
 from hopbytes.util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 
 if TYPE_CHECKING:
@@ -345,10 +346,7 @@ class CommGraph:
         (True, 18)
         """
         graph = cls._of(graph_sources.of_metis(xadj, adjncy, adjwgt), loads=vwgt, meta=meta)
-        both_ways = cls(
-            graph.indptr, graph.targets, graph.volumes, None, graph.loads, undirected=True, scale=graph.scale,
-            meta=graph.meta,
-        )
+        both_ways = dataclasses.replace(graph, undirected=True)
         both_ways.check_directions()
         return both_ways
 
@@ -574,11 +572,10 @@ class CommGraph:
         """Return the directed arcs with `weights` (int64[m], None means 1 each) instead of their volumes."""
         return Csr(self.indptr, self.targets, weights)
 
+    @kept
     def has_loops(self, threads: int = 1) -> bool:
         """Return whether a task has an arc to itself (computed once, then kept); O(m) on `threads`."""
-        if "loops" not in self._cache:
-            self._cache["loops"] = kernels.has_diagonal(self.indptr, self.targets, threads)
-        return bool(self._cache["loops"])
+        return bool(kernels.has_diagonal(self.indptr, self.targets, threads))
 
     def check_directions(self, threads: int = 1) -> None:
         """Raise FormatError where an edge of an undirected graph lacks a direction (checked once); O(m).
@@ -597,6 +594,7 @@ class CommGraph:
         """Take it for granted that an undirected graph has both directions of its edges, as in readers."""
         self._cache["paired"] = True
 
+    @kept
     def symmetric(self, threads: int = 1) -> Csr:
         """Return the symmetric graph that mappers use (computed once, then kept).
 
@@ -605,24 +603,19 @@ class CommGraph:
         graph is J for the former and 2 J for the latter (each pair is stored twice), so that both
         order mappings equally. O(n + m), shared by `threads`.
         """
-        if "symmetric" not in self._cache:
-            own, whole = self.arcs(self.volumes), self.undirected and not self.has_loops(threads)
-            self._cache["symmetric"] = own if whole else kernels.symmetrize(own, threads)
-        csr: Csr = self._cache["symmetric"]
-        return csr
+        own, whole = self.arcs(self.volumes), self.undirected and not self.has_loops(threads)
+        return own if whole else kernels.symmetrize(own, threads)
 
+    @kept
     def symmetric_positive(self, threads: int = 1) -> Csr:
         """Like :meth:`symmetric` without edges of weight 0 (pairs that exchange only empty messages)."""
         csr = self.symmetric(threads)
         if csr.weights is None or not len(csr.weights) or int(csr.weights.min()) > 0:
             return csr
-        if "symmetric_positive" not in self._cache:
-            keep = csr.weights > 0
-            rows = np.repeat(np.arange(self.n), np.diff(csr.indptr))[keep]
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n))]).astype(np.int64)
-            self._cache["symmetric_positive"] = Csr(indptr, csr.targets[keep], csr.weights[keep])
-        positive: Csr = self._cache["symmetric_positive"]
-        return positive
+        keep = csr.weights > 0
+        rows = np.repeat(np.arange(self.n), np.diff(csr.indptr))[keep]
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n))]).astype(np.int64)
+        return Csr(indptr, csr.targets[keep], csr.weights[keep])
 
     def to_scipy(self, weight: str = "bytes") -> scipy.sparse.csr_array:
         """Return the n x n sparse array of int64 whose entry (i, j) is what task i sends to task j.

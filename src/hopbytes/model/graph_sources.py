@@ -186,19 +186,16 @@ def as_array(thing: Any) -> Array:
 
 def of_metis(xadj: ArrayLike, adjncy: ArrayLike, adjwgt: ArrayLike | None) -> Arcs:
     """Return the arcs of adjacency arrays as METIS takes them, vertices numbered from 0."""
-    starts, targets = _row_starts(xadj), task_numbers("adjncy", adjncy)
+    starts, targets = np.asarray(xadj), task_numbers("adjncy", adjncy)
+    if starts.ndim != 1 or (starts.size and starts.dtype.kind not in "iu"):
+        what = f"an array of {starts.dtype} with {starts.ndim} dimensions"
+        raise bad_graph(f"xadj is {what}, expected 1-d integers")
+    starts = starts.astype(np.int64)
     if not len(starts) or starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != len(targets):
         raise bad_graph(f"xadj must ascend from 0 to {len(targets)}, the length of adjncy")
     sources = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     weights = None if adjwgt is None else np.asarray(adjwgt)
     return Arcs(len(starts) - 1, sources, targets, weights)
-
-
-def _row_starts(xadj: ArrayLike) -> Int64:
-    array = np.asarray(xadj)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise bad_graph("xadj must be a 1-d array of integers")
-    return array.astype(np.int64)
 
 
 def with_reverses(sources: Int32, targets: Int32, *values: Any) -> tuple[Any, ...]:

@@ -53,8 +53,7 @@ def reorder(
 
         comm = reorder(MPI.COMM_WORLD, {left: 8 * rows, right: 8 * rows})
     """
-    new, _ = _new_ranks(comm, sends, machine, method, seed, None)
-    return comm.Split(0, new)
+    return _reordered(comm, sends, machine, method, seed)[0]
 
 
 def create_dist_graph_adjacent(
@@ -79,8 +78,7 @@ def create_dist_graph_adjacent(
     mine, fault = checked_neighbours(sources, destinations, sourceweights, destweights)
     if reorder:
         sends = {} if fault else neighbours_sends(mine)
-        new, mine = _new_ranks(comm, sends, machine, method, seed, mine, fault)
-        comm = comm.Split(0, new)
+        comm, mine = _reordered(comm, sends, machine, method, seed, mine, fault)
     elif fault:
         raise FormatError("create_dist_graph_adjacent", None, fault)
     more = {} if info is None else {"info": info}
@@ -114,8 +112,7 @@ def create_dist_graph(
         for part in comm.alltoall(rows):  # arcs come to the rank that they begin at
             for to, size in part:
                 sends[to] = sends.get(to, 0) + size
-        new, _ = _new_ranks(comm, sends, machine, method, seed, None, fault)
-        comm = comm.Split(0, new)
+        comm, _ = _reordered(comm, sends, machine, method, seed, None, fault)
     elif fault:
         raise FormatError("create_dist_graph", None, fault)
     more = {key: value for key, value in (("weights", weights), ("info", info)) if value is not None}
@@ -180,8 +177,7 @@ def create_cart(
             raise FormatError("create_cart", None, f"a grid of {count} ranks, expected {comm.Get_size()}")
         weights = None if extents is None else face_cells(dims, extents)
         sends = grid_neighbours(comm.Get_rank(), dims, periods, weights)
-        new, _ = _new_ranks(comm, sends, machine, method, seed, None)
-        comm = comm.Split(0, new)
+        comm, _ = _reordered(comm, sends, machine, method, seed)
     return comm.Create_cart(list(dims), periods, reorder=False)
 
 
@@ -227,10 +223,10 @@ def new_ranks(
     return np.argsort(process[mapped])  # the process on the PE of task i gets rank i
 
 
-def _new_ranks(
-    comm: Comm, sends: Sends, machine: Any, method: MethodLike, seed: int, part: Any, fault: str = ""
-) -> tuple[int, Any]:
-    """Return the new rank of this process, and the `part` of the process that had this rank before."""
+def _reordered(
+    comm: Comm, sends: Sends, machine: Any, method: MethodLike, seed: int, part: Any = None, fault: str = ""
+) -> tuple[Comm, Any]:
+    """Return the reordered communicator, and the `part` of the process that had its own new rank before."""
     size, rank = comm.Get_size(), comm.Get_rank()
     checked, fault = ({}, f"rank {rank}: {fault}") if fault else checked_sends(sends, rank, size)
 
@@ -241,8 +237,8 @@ def _new_ranks(
         spots, volumes, parts, _ = zip(*gathered, strict=True)
         return [(new, parts[new]) for new in new_ranks(spots, volumes, machine, method, seed).tolist()]
 
-    answer: tuple[int, Any] = from_rank_0(comm, (this_spot(), checked, part, fault), work, "reorder")
-    return answer
+    new, part = from_rank_0(comm, (this_spot(), checked, part, fault), work, "reorder")
+    return comm.Split(0, new), part
 
 
 def neighbours_sends(mine: Neighbours) -> dict[int, int]:

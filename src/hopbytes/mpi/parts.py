@@ -180,7 +180,8 @@ def set_plex_partition(
 
 def _cells_across_faces(member: Member, plex: Any, count: int, loads: Int64 | None) -> Slab:
     """Return the graph of the own cells, in which cells that share a face are neighbours; collective."""
-    first = sum(member.all(count)[: member.rank])
+    counts = member.all(count)
+    first, total = sum(counts[: member.rank]), max(1, sum(counts))
     start, (low, high) = plex.getHeightStratum(0)[0], plex.getHeightStratum(1)
     supports = [plex.getSupport(face) for face in range(low, high)]
     sizes = np.array([len(cells) for cells in supports], np.int64)
@@ -193,13 +194,9 @@ def _cells_across_faces(member: Member, plex: Any, count: int, loads: Int64 | No
     near, far = _across_processes(member, face, flat[begins[sizes == 1]])
     tails = np.concatenate([first_cell, second_cell, near])
     heads = np.concatenate([second_cell, first_cell, far])
-    order = np.lexsort((heads, tails))
-    tails, heads = tails[order], heads[order]
-    new = np.ones(len(tails), np.bool_)  # two cells that share two faces are neighbours once
-    new[1:] = (np.diff(tails) != 0) | (np.diff(heads) != 0)
-    degrees = np.bincount(tails[new] - first, minlength=count)
-    indptr = row_pointers(degrees)
-    return Slab(indptr, heads[new], None, None if loads is None else np.array(loads, np.int64))
+    tails, heads = np.divmod(np.unique(tails * total + heads), total)  # cells that share two faces, once
+    indptr = row_pointers(np.bincount(tails - first, minlength=count))
+    return Slab(indptr, heads, None, None if loads is None else np.array(loads, np.int64))
 
 
 def _across_processes(member: Member, face: Int64, cell: Int64) -> tuple[Int64, Int64]:

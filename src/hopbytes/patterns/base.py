@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -71,21 +72,16 @@ def _known_name(name: str) -> str:
     return name if name in patterns or name.lower() not in patterns else name.lower()
 
 
-def _small_key(item: str) -> str:
-    key, equals, value = item.partition("=")
-    return f"{key.lower()}={value}" if equals else item
-
-
 def pattern(spec: str) -> CommGraph:
     """Return the pattern of a spec ``name:value:key=value,key=value``: bytes and messages of every arc."""
     # Only the first item may omit its key, capitals count as small letters, and ``meta`` has the whole spec.
     name, _, rest = spec.partition(":")
     name = _known_name(name)
     kind = patterns[name]
-    items = [_small_key(item.strip()) for item in re.split("[:,]", rest) if item.strip()]
-    first = dataclasses.fields(kind)[0].name  # type: ignore[arg-type]
+    items = [item.strip() for item in re.split("[:,]", rest) if item.strip()]
     if items and "=" not in items[0]:
-        items[0] = f"{first}={items[0]}"
+        items[0] = f"{dataclasses.fields(kind)[0].name}={items[0]}"  # type: ignore[arg-type]
+    items = [re.sub("^[^=]*=", lambda key: key[0].lower(), item) for item in items]
     given = [item.partition("=")[0] for item in items]
     for key in given:
         if key in kind.meant:
@@ -145,11 +141,8 @@ def dimensions(thing: Pattern, text: str, most: int = 3, least: int = 1) -> tupl
         example = "x".join("844"[:most])
         raise invalid_parameter(thing, f"dimensions {text!r}, expected {wanted} >= 1 such as {example}")
     sizes = tuple(map(int, parts))
-    total = 1
-    for size in sizes:
-        total *= size
-    if total > MAX_TASKS:
-        raise invalid_parameter(thing, f"{total} tasks, expected at most {MAX_TASKS}")
+    if math.prod(sizes) > MAX_TASKS:
+        raise invalid_parameter(thing, f"{math.prod(sizes)} tasks, expected at most {MAX_TASKS}")
     return sizes
 
 

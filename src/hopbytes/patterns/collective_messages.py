@@ -32,32 +32,30 @@ def check_model(model: str) -> str:
 
 
 def expand(
-    kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1
+    kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1, *, first: int | None = None
 ) -> Iterator[Message]:
     """Yield the messages of one collective call, or of several calls with the same members and root."""
     # Every model is linear in the volumes, so calls of the same kind may be summed first. O(p) messages for
     # ring and binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to
-    # the next member (reduce-scatter, then allgather), rounded up.
+    # the next member (reduce-scatter, then allgather), rounded up. With `first` the call is between two
+    # groups (an intercommunicator): that many members, and the others.
     check_model(model)
     size = len(volumes)
     if model == "ignore" or size < 2:
         return
     steps = {"pairs": _pairs, "ring": _ring, "binomial": _binomial}[model]
-    for source, target, volume, messages in steps(kind, list(volumes), root, size):
+    between = None if first is None else _between(kind, model, volumes, first, root)
+    for source, target, volume, messages in between or steps(kind, list(volumes), root, size):
         yield Message(source, target, volume, messages * calls)
 
 
-def expand_between(
-    kind: str, model: str, volumes: Sequence[int], first: int, root: int = 0, calls: int = 1
-) -> Iterator[Message]:
-    """Yield the messages of a collective call between two groups (an intercommunicator)."""
+def _between(kind: str, model: str, volumes: Sequence[int], first: int, root: int) -> Iterator[Message]:
     # ``pairs`` sends directly between the groups, O(p²) messages. In ``ring`` and ``binomial`` each group
     # collects its data at its first member, the first members exchange it, and each first member distributes
     # it in its group by the same model, O(p). Rooted calls use one direction only; gather, scatter and
     # all-to-all send directly.
-    check_model(model)
     groups = range(first), range(first, len(volumes))
-    if model == "ignore" or not first or first >= len(volumes):
+    if not all(groups):
         return
     if kind in ROOTED:
         away = kind in ("bcast", "scatter")  # data moves from the root's group to the other group
@@ -66,8 +64,7 @@ def expand_between(
         directions = [(False, True), (True, False)]
     for source, target in directions:
         steps = _directly if model == "pairs" or kind in DIRECT else _by_leaders
-        for row in steps(kind, model, volumes, groups[source], groups[target], root):
-            yield Message(row.source, row.target, row.volume, row.messages * calls)
+        yield from steps(kind, model, volumes, groups[source], groups[target], root)
 
 
 #: Calls in which every block has one receiver, so that rings and trees would only add messages.

@@ -27,10 +27,7 @@ def rounds(kind: str, volumes: Sequence[int], root: int = 0) -> list[Round]:
 
 def _distances(size: int) -> Iterator[int]:
     """Yield 1, 2, 4, … below `size`."""
-    distance = 1
-    while distance < size:
-        yield distance
-        distance *= 2
+    return (1 << bit for bit in range((size - 1).bit_length()))
 
 
 def _bcast(volumes: list[int], root: int) -> Iterator[Round]:
@@ -40,14 +37,17 @@ def _bcast(volumes: list[int], root: int) -> Iterator[Round]:
         yield [((own + root) % size, (own + distance + root) % size, volume) for own in below]
 
 
-def _reduce(volumes: list[int], root: int) -> Iterator[Round]:
-    for each in reversed(list(_bcast([max(volumes)] * len(volumes), root))):
+def _backwards(rounds: Iterator[Round]) -> Iterator[Round]:
+    for each in reversed(list(rounds)):
         yield [(target, source, volume) for source, target, volume in each]
+
+
+def _reduce(volumes: list[int], root: int) -> Iterator[Round]:
+    return _backwards(_bcast([max(volumes)] * len(volumes), root))
 
 
 def _gather(volumes: list[int], root: int) -> Iterator[Round]:
-    for each in reversed(list(_scatter(volumes, root))):
-        yield [(target, source, volume) for source, target, volume in each]
+    return _backwards(_scatter(volumes, root))
 
 
 def _scatter(volumes: list[int], root: int) -> Iterator[Round]:

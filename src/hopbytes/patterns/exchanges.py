@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
@@ -200,7 +199,8 @@ class Hierarchical(Pattern):
         first, second = np.triu_indices(n, 1)
         # The smallest volume of a pair, by the outermost level at which it differs.
         least = [max(1, self.bytes // self.factor**up) for up in range(len(sizes))][::-1]
-        low = np.array(least, np.int64)[_level(first, second, sizes)]
+        ends = np.array(np.unravel_index(first, sizes)), np.array(np.unravel_index(second, sizes))
+        low = np.array(least, np.int64)[np.argmax(ends[0] != ends[1], axis=0)]
         if int(low.max(initial=0)) > MAX_VOLUME // (100 + self.spread):
             what = f"bytes={self.bytes} with spread={self.spread}, expected volumes up to {MAX_VOLUME}"
             raise invalid_parameter(self, what)
@@ -212,13 +212,3 @@ class Hierarchical(Pattern):
         both = (np.concatenate([first, second]), np.concatenate([second, first]))
         twice = np.concatenate([volumes, volumes])
         return build_graph(self, n, [Arcs(*both, twice, np.ones(len(twice), np.int64))])
-
-
-def _level(first: Int64, second: Int64, sizes: tuple[int, ...]) -> Int64:
-    """Return the outermost level at which the two tasks of each pair differ."""
-    level = np.full(len(first), len(sizes) - 1)
-    below = 1
-    for depth in reversed(range(len(sizes))):
-        level[first // below != second // below] = depth
-        below *= sizes[depth]
-    return level

@@ -114,11 +114,12 @@ class MachineLearning(Pattern):
         activations = self.batch * (self.seq // self.cp) * self.hidden * self.element
         per_layer, piece = stage * self.micro, activations // self.tp
         dense = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
+        pipelines = self._groups(dense, "pp")
         kinds = {
             "tensor": self._tensor(self._groups(dense, "tp"), activations, per_layer),
             "context": self._context(self._groups(dense, "cp"), piece, per_layer),
             "expert": [],
-            "pipeline": neighbour_exchange(self._groups(dense, "pp"), piece, self.micro),
+            "pipeline": both_ways(pipelines[:, :-1], pipelines[:, 1:], piece, self.micro),
             "data": self._gradients(dense, stage),
         }
         if self.ep > 1:
@@ -135,7 +136,7 @@ class MachineLearning(Pattern):
     def _context(self, groups: Int64, piece: int, per_layer: int) -> list[Arcs]:
         narrow = piece * (self.kv or self.hidden) // self.hidden
         if self.context == "ring":
-            return ring_exchange(groups, 2 * narrow, 3 * (self.cp - 1) * per_layer)
+            return ring(groups, 2 * narrow * self.cp, 3 * (self.cp - 1) * per_layer, steps=1)
         check_arcs(self, groups.size * self.cp)
         return all_to_all(groups, piece, 4 * per_layer) + all_to_all(groups, narrow, 4 * per_layer)
 
@@ -280,9 +281,7 @@ def all_reduce(groups: Int64, volume: int, times: int, algorithm: str, inner: in
     if algorithm == "double_tree":
         return _double_tree(groups, volume, times)
     child = np.arange(1, size)
-    below, above = groups[:, child].ravel(), groups[:, (child - 1) // 2].ravel()
-    total = times * volume
-    return [uniform_arcs(below, above, total, times), uniform_arcs(above, below, total, times)]
+    return both_ways(groups[:, child], groups[:, (child - 1) // 2], volume, times)
 
 
 def ring(groups: Int64, volume: int, times: int, steps: int) -> list[Arcs]:
@@ -309,18 +308,10 @@ def all_to_all(groups: Int64, volume: int, times: int) -> list[Arcs]:
     return [uniform_arcs(sources, np.tile(groups, (1, size)).ravel(), times * volume // size, times)]
 
 
-def ring_exchange(groups: Int64, volume: int, times: int) -> list[Arcs]:
-    """Return arcs from every member to the next one of the ring: `volume` bytes, `times` times."""
-    if groups.shape[1] == 1:
-        return []
-    return [uniform_arcs(groups.ravel(), np.roll(groups, -1, axis=1).ravel(), times * volume, times)]
-
-
-def neighbour_exchange(groups: Int64, volume: int, times: int) -> list[Arcs]:
-    """Return arcs in both directions between consecutive members, without those between last and first."""
-    first, second = groups[:, :-1].ravel(), groups[:, 1:].ravel()
-    total = times * volume
-    return [uniform_arcs(first, second, total, times), uniform_arcs(second, first, total, times)]
+def both_ways(first: Int64, second: Int64, volume: int, times: int) -> list[Arcs]:
+    """Return arcs in both directions between the tasks of two arrays: `volume` bytes, `times` times."""
+    ends = (first.ravel(), second.ravel())
+    return [uniform_arcs(*pair, times * volume, times) for pair in (ends, ends[::-1])]
 
 
 def binary_tree(size: int) -> Int64:
@@ -336,11 +327,7 @@ def binary_tree(size: int) -> Int64:
 
 
 def double_tree(size: int) -> tuple[Int64, Int64]:
-    """Return the parents in two binary trees; at most one member is an inner member of both.
-
-    >>> [tree.tolist() for tree in double_tree(4)]
-    [[-1, 2, 0, 2], [1, 3, 1, -1]]
-    """
+    """Return the parents in two binary trees; at most one member is an inner member of both."""
     first, member = binary_tree(size), np.arange(size, dtype=np.int64)
     image = size - 1 - member if size % 2 == 0 else (member + 1) % size
     second = np.empty(size, np.int64)
@@ -354,8 +341,7 @@ def _double_tree(groups: Int64, volume: int, times: int) -> list[Arcs]:
     halves = (volume // 2, volume - volume // 2)
     for parent, half in zip(double_tree(groups.shape[1]), halves, strict=True):
         child = np.flatnonzero(parent >= 0)
-        below, above = groups[:, child].ravel(), groups[:, parent[child]].ravel()
-        arcs += [uniform_arcs(*ends, times * half, times) for ends in ((below, above), (above, below))]
+        arcs += both_ways(groups[:, child], groups[:, parent[child]], half, times)
     return arcs
 
 

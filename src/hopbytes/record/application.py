@@ -22,12 +22,6 @@ _LIBRARIES = (
     (re.compile(r"\b(libmpi\.so\.12|libmpi_abi\.so\.\d+|libmpich\w*\.so|libmpi_cray\w*\.so)"), "mpich"),
     (re.compile(r"\blibmpi\w*\.so"), "other"),
 )
-#: Family of the programs that a launcher starts, and the MPIs that it is distributed with, by its form; other
-#: launchers belong to no MPI and start the programs of any.
-_LAUNCHERS = {
-    "openmpi": ("openmpi", ("Open MPI",)), "hydra": ("mpich", ("MPICH", "MVAPICH")),
-    "intel": ("mpich", ("Intel MPI",)), "mvapich": ("mpich", ("MVAPICH",)),
-}  # fmt: skip
 #: Libraries of the Fortran and C++ bindings, which call the MPI library.
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI, those it uses, and those of the system that every program loads.
@@ -106,7 +100,7 @@ def _application(command: LaunchCommand) -> Application:
         raise UnsupportedError(f"{program[0]}: not found or not executable, expected a program to record")
     with open(path, "rb") as file:
         is_binary = file.read(4) == b"\x7fELF"
-    assumed = family_started(launcher) or "other"
+    assumed = launcher.family or "other"
     if not is_binary:
         return Application(path, assumed, False, is_binary=False)
     libraries = loaded_by(path)
@@ -167,11 +161,6 @@ def loaded_by(path: str) -> str | None:
     return None if "not a dynamic executable" in output or "statically linked" in output else output
 
 
-def family_started(launcher: Launcher) -> str:
-    """Return the family of MPI whose programs a launcher starts (``openmpi``, ``mpich``); "" for any MPI."""
-    return _LAUNCHERS.get(launcher.form, ("", ()))[0]
-
-
 def maker_of(library: str) -> str:
     """Return the MPI that a library file belongs to: ``Open MPI``, ``Intel MPI`` …; "" if unknown."""
     if family_of(os.path.basename(library)) == "openmpi":
@@ -181,18 +170,13 @@ def maker_of(library: str) -> str:
 
 def is_own(launcher: Launcher, library: str) -> bool:
     """Return whether a library belongs to the launcher's MPI; True if the launcher belongs to no MPI."""
-    return launcher.form not in _LAUNCHERS or maker_of(library) in _LAUNCHERS[launcher.form][1]
-
-
-def own_maker(launcher: Launcher) -> str:
-    """Return the name of the MPI that a launcher is distributed with; "" if it belongs to no MPI."""
-    return _LAUNCHERS.get(launcher.form, ("", ("",)))[1][0]
+    return not launcher.makers or maker_of(library) in launcher.makers
 
 
 def check_belongs(command: LaunchCommand, application: Application) -> None:
     """Refuse a launcher of another MPI than the program's, since every process would be rank 0 of 1."""
     # Open MPI's launcher can start the programs of any MPI that uses PMIx.
-    started = family_started(command.launcher)
+    started = command.launcher.family
     if not started or not application.linked or application.family in (started, "other"):
         return
     if started == "openmpi" and "libpmix" in (loaded_by(application.library) or ""):
@@ -202,7 +186,7 @@ def check_belongs(command: LaunchCommand, application: Application) -> None:
 
 
 def _different_mpis(program: str, theirs: str, command: LaunchCommand, family: str) -> str:
-    starts = f"{command.tool} starts programs of {own_maker(command.launcher)}"
+    starts = f"{command.tool} starts programs of {command.launcher.maker}"
     alone = "each process would be alone, expected the launcher of its MPI"
     return f"{program} uses {theirs}, {starts}: {alone}{_such_as(family)}"
 
@@ -212,7 +196,7 @@ def _such_as(family: str) -> str:
     names = ("mpirun", "mpiexec", f"mpirun.{family}", f"mpiexec.{family}", "mpiexec.hydra")
     for name in filter(shutil.which, names):
         with contextlib.suppress(UnsupportedError):
-            if family_started(recognise([name])[0]) == family:
+            if recognise([name])[0].family == family:
                 return f" such as {name}"
     return ""
 
@@ -224,7 +208,7 @@ def explain_lone_processes(folder: str, command: LaunchCommand, n: int, mpi: str
     if n > 1 or started == 1:
         return ""
     version = mpi.partition(",")[0].replace("\t", " ") or "another MPI"
-    starts, expected = own_maker(command.launcher), "expected a launcher that its MPI supports"
+    starts, expected = command.launcher.maker, "expected a launcher that its MPI supports"
     if command.launcher.form == "slurm":
         expected = "expected --mpi=TYPE as its MPI needs it (srun --mpi=list)"
     elif starts and not version.startswith(starts):
@@ -247,7 +231,7 @@ def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> 
         libraries = [os.path.realpath(path) for path in file.read().splitlines()]
     theirs = next((path for path in libraries if path != ours), ours)
     family = family_of(os.path.basename(theirs))
-    started = family_started(command.launcher)
+    started = command.launcher.family
     program = command.program[0]
     if family and started and family != started:
         return _different_mpis(program, f"{maker_of(theirs) or 'another MPI'} ({theirs})", command, family)

@@ -9,11 +9,10 @@ from typing import Any
 
 from hopbytes.errors import FormatError
 from hopbytes.formats.files import open_source
-from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set, number, rank
+from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import KINDS
-from hopbytes.text.lines import bounded_lines
+from hopbytes.text.lines import Lines, shown
 
 PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
 HEADING = b"hopbytes recording 1\n"
@@ -71,9 +70,9 @@ def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[Comm
         raise FormatError(folder, None, "no rank wrote anything, expected a file per rank")
     counts = Counts()
     with open_source(os.path.join(folder, names[0])) as source:
-        for own, name, stream in files_of_set(source, PARTS):
+        for own, lines in files_of_set(source, PARTS):
             assert own is not None
-            _Reader(name, own, counts, model, phase).read(stream)
+            _Reader(lines, own, counts, model, phase).read()
         if len(counts.hosts) != counts.n:
             missing = counts.n - len(counts.hosts)
             raise FormatError(folder, None, f"{missing} of {counts.n} ranks missing, expected all of them")
@@ -82,18 +81,16 @@ def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[Comm
 
 
 class _Reader:
-    def __init__(self, name: str, own: int, counts: Counts, model: str, phase: int | None) -> None:
-        self.name, self.own, self.counts, self.model, self.phase = name, own, counts, model, phase
+    def __init__(self, lines: Lines, own: int, counts: Counts, model: str, phase: int | None) -> None:
+        self.lines, self.own, self.counts, self.model, self.phase = lines, own, counts, model, phase
         self.groups: dict[int, tuple[tuple[int, ...], int]] = {}
-        self.line_number = 0
 
-    def read(self, stream: Any) -> None:
-        ended, line = False, b""
-        for line_number, line in bounded_lines(stream, self.name):
-            self.line_number = line_number
-            if line_number == 1:
+    def read(self) -> None:
+        ended, line, lines = False, b"", self.lines
+        for line in lines:
+            if lines.number == 1:
                 if line != HEADING:
-                    raise FormatError(self.name, 1, f"{shown(line.strip())}, expected a recording")
+                    raise lines.error(f"{shown(line.strip())}, expected a recording")
                 continue
             word, _, rest = line.rstrip(b"\n").partition(b" ")
             self._take(word, rest)
@@ -101,14 +98,14 @@ class _Reader:
             ended = line in (b"end\n", b"cut\n")
         self.counts.cut += line == b"cut\n"
         if not ended:
-            raise FormatError(self.name, self.line_number, f"rank {self.own} never reached MPI_Finalize")
+            raise self.lines.error(f"rank {self.own} never reached MPI_Finalize")
 
     def _take(self, word: bytes, rest: bytes) -> None:
         counts, fields = self.counts, rest.split()
         if word == b"rank" and len(fields) == 2:
-            size = rank(self.name, self.line_number, fields[1])
-            if rank(self.name, self.line_number, fields[0]) != self.own or counts.n not in (0, size):
-                raise FormatError(self.name, self.line_number, f"{shown(rest)}, expected rank {self.own}")
+            size = self.lines.rank(fields[1])
+            if self.lines.rank(fields[0]) != self.own or counts.n not in (0, size):
+                raise self.lines.error(f"{shown(rest)}, expected rank {self.own}")
             counts.n = size
         elif word == b"host":
             counts.hosts.append(rest.decode(errors="replace"))
@@ -116,7 +113,7 @@ class _Reader:
             self._describe(rest.decode(errors="replace").strip())
         elif word in (b"group", b"between"):
             skip = 1 + (word == b"between")
-            members = tuple(rank(self.name, self.line_number, token) for token in fields[skip:])
+            members = tuple(map(self.lines.rank, fields[skip:]))
             first = self._whole(fields, 1) if word == b"between" else 0
             self.groups[self._whole(fields, 0)] = members, first
         elif word in MESSAGES and len(fields) == 5:
@@ -131,7 +128,7 @@ class _Reader:
         elif word == b"seconds":
             counts.seconds = max(counts.seconds, float(rest))
         elif word not in (b"end", b"cut"):
-            raise FormatError(self.name, self.line_number, f"{shown(word)}, expected a line of a recording")
+            raise self.lines.error(f"{shown(word)}, expected a line of a recording")
 
     def _describe(self, version: str) -> None:
         """Keep the version string of the library; MPICH names its device on a line of its own."""
@@ -159,8 +156,7 @@ class _Reader:
         phase, group, root, volume, calls = (self._whole(fields, i) for i in (0, 1, 3, 4, 5))
         kind = fields[2].decode(errors="replace")
         if kind not in KINDS:
-            what = f"{shown(fields[2])}, expected a kind of collective"
-            raise FormatError(self.name, self.line_number, what)
+            raise self.lines.error(f"{shown(fields[2])}, expected a kind of collective")
         members, first = self._members(group)
         self.counts.phases.setdefault(phase, 0)
         if self.phase in (None, phase) and self.own in members:
@@ -168,13 +164,13 @@ class _Reader:
 
     def _members(self, group: int) -> tuple[tuple[int, ...], int]:
         if group not in self.groups:
-            raise FormatError(self.name, self.line_number, f"group {group}, expected one of the groups above")
+            raise self.lines.error(f"group {group}, expected one of the groups above")
         return self.groups[group]
 
     def _whole(self, fields: list[bytes], at: int) -> int:
         if at >= len(fields):
-            raise FormatError(self.name, self.line_number, "an incomplete line")
-        return number(self.name, self.line_number, fields[at], "a whole number")
+            raise self.lines.error("an incomplete line")
+        return self.lines.whole(fields[at])
 
 
 def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any]:

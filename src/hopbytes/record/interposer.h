@@ -90,38 +90,18 @@ PER_THREAD int depth;
     next_##F; \
 })
 
+/* A function that runs one statement before the function that it wraps, and one after it. */
+#define WRAPPER(NAME, BEFORE, AFTER, PARAMS, ARGS) \
+    int NAME PARAMS { \
+        if (!depth) { BEFORE; } \
+        depth++; \
+        int code = NEXT(NAME) ARGS; \
+        depth--; \
+        if (!depth) { AFTER; } \
+        return code; \
+    }
 /* Each function is wrapped under both of its names, since some Fortran bindings call MPI_ and others PMPI_.
  */
-#define AROUND(F, NOTE, PARAMS, ARGS) \
-    int MPI_##F PARAMS { \
-        if (!depth) { NOTE; } \
-        depth++; \
-        int code = NEXT(MPI_##F) ARGS; \
-        depth--; \
-        return code; \
-    } \
-    int PMPI_##F PARAMS { \
-        if (!depth) { NOTE; } \
-        depth++; \
-        int code = NEXT(PMPI_##F) ARGS; \
-        depth--; \
-        return code; \
-    }
-/* The same wrapper with an additional statement that runs after the call. */
 #define AROUND_BOTH(F, BEFORE, AFTER, PARAMS, ARGS) \
-    int MPI_##F PARAMS { \
-        if (!depth) { BEFORE; } \
-        depth++; \
-        int code = NEXT(MPI_##F) ARGS; \
-        depth--; \
-        if (!depth) { AFTER; } \
-        return code; \
-    } \
-    int PMPI_##F PARAMS { \
-        if (!depth) { BEFORE; } \
-        depth++; \
-        int code = NEXT(PMPI_##F) ARGS; \
-        depth--; \
-        if (!depth) { AFTER; } \
-        return code; \
-    }
+    WRAPPER(MPI_##F, BEFORE, AFTER, PARAMS, ARGS) WRAPPER(PMPI_##F, BEFORE, AFTER, PARAMS, ARGS)
+#define AROUND(F, NOTE, PARAMS, ARGS) AROUND_BOTH(F, NOTE, , PARAMS, ARGS)

@@ -19,26 +19,15 @@ from pathlib import Path
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.mappings.launchers import Launcher
-from hopbytes.launch.command import LaunchCommand, Option, compilers_of
-from hopbytes.record.application import (
-    Application,
-    family_of,
-    family_started,
-    is_own,
-    loaded_by,
-    maker_of,
-    mpi_library,
-    own_maker,
-)
+from hopbytes.launch.command import LaunchCommand, Option, compiled, compilers_of
+from hopbytes.record.application import Application, family_of, is_own, loaded_by, maker_of, mpi_library
 from hopbytes.text.leftovers import name_of_process, remove_left
 
 #: Number of symbolic links on a path from which it is considered to be a cycle.
 MOST_LINKS = 40
 #: File with the user number that the kernel shows for users that do not exist here, as in a container.
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
-FLAGS = (
-    "-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w", "-Werror=implicit-function-declaration",
-)
+FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w", "-Werror=implicit-function-declaration")
 COMPONENT = "monitoring"
 #: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
 FRAMEWORKS = ("pml", "coll", "osc")
@@ -74,7 +63,7 @@ def interposer_for(
     """Return a library to preload for an application's MPI, built with the given compiler or one found."""
     wanted = f"{application.path} uses {application.library}"
     if not application.library:
-        wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
+        wanted = f"{command.tool} is the launcher of {command.launcher.maker or 'any MPI'}"
     refused = []
     near = [compiler] if compiler else compilers_of(command, application.library, application.family)
     for candidate in near:
@@ -91,7 +80,7 @@ def interposer_for(
         maker = maker_of(theirs) or "another MPI"
         refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not found'})")
     if not refused:
-        refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not found"]
+        refused = [f"mpicc of {command.launcher.maker or 'the program'}: not found"]
     expected = "expected the compiler of the application's MPI (`compiler='mpicc'`)"
     raise UnsupportedError(f"{'; '.join(refused)}; {wanted}, {expected}")
 
@@ -101,13 +90,11 @@ def _fits(application: Application, launcher: Launcher, library: str, *, named: 
     # A compiler that the user named may belong to any MPI whose programs the launcher can start.
     if application.library:
         return library == application.library
-    family = family_started(launcher)
+    family = launcher.family
     return family in ("", family_of(library)) and (named or is_own(launcher, library))
 
 
-def interposer(
-    compiler: str = "mpicc", folder: Path | None = None, library: Preloaded = RECORD
-) -> Path:
+def interposer(compiler: str = "mpicc", folder: Path | None = None, library: Preloaded = RECORD) -> Path:
     """Return the library to preload; build it if it does not exist yet."""
     path = shutil.which(compiler)
     if path is None:
@@ -130,27 +117,21 @@ def interposer(
         if is_private_file(str(target)):
             return target
         _build(path, library, target)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise UnsupportedError(f"{folder}: cannot build the interposer there: {error}") from None
     return target
 
 
 def _build(compiler: str, library: Preloaded, target: Path) -> None:
     """Build in a temporary folder and move the library at once, since other processes may build it too."""
-    def compiled(*words: str, text: str = "") -> str:
-        done = subprocess.run([compiler, *words], capture_output=True, text=True, timeout=300, input=text)
-        if done.returncode:
-            error = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
-            raise UnsupportedError(f"{compiler}: cannot build the interposer: {error[:200]}")
-        return done.stdout
-
+    what = "the interposer"
     remove_left(str(target.parent), ".record-")
     with tempfile.TemporaryDirectory(prefix=name_of_process(".record-"), dir=target.parent) as private:
         part = os.path.join(private, target.name)
         if library.generated is not None:
-            header = compiled("-E", "-P", "-x", "c", "-", text=_DECLARATIONS)
+            header = compiled(compiler, "-E", "-P", "-x", "c", "-", what=what, text=_DECLARATIONS)
             Path(private, "calls.h").write_text(library.generated(header))
-        compiled(*FLAGS, f"-I{private}", str(library.files[0]), "-o", part)
+        compiled(compiler, *FLAGS, f"-I{private}", str(library.files[0]), "-o", part, what=what)
         os.chmod(part, 0o700)
         os.replace(part, target)
 

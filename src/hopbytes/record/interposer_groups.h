@@ -26,10 +26,12 @@ static int lowest_rank(const int *ranks, int size) {
     return found;
 }
 
+/* The handle `members` is freed. */
 static struct group *new_group(MPI_Group members) {
     struct group *g = calloc(1, sizeof *g);
     g->id = next_id++;
     g->world = g->listed = ranks_of(members, &g->size);
+    PMPI_Group_free(&members);
     g->all = g->size;
     g->next = groups;
     return groups = g;
@@ -56,7 +58,6 @@ static struct group *new_pair(MPI_Comm comm) {
     memcpy(g->listed + (near_first ? 0 : g->size), near, sizeof(int) * (size_t)size);
     free(near);
     PMPI_Group_free(&here);
-    PMPI_Group_free(&there);
     return g;
 }
 
@@ -64,16 +65,12 @@ static struct group *group_of(MPI_Comm comm) {
     if (comm == last_comm && last_group) return last_group;
     struct group *g = NULL;
     int found = 0, inter = 0;
+    MPI_Group members;
     PMPI_Comm_get_attr(comm, comm_key, &g, &found);
     if (!found) {
         PMPI_Comm_test_inter(comm, &inter);
-        if (inter) g = new_pair(comm);
-        else {
-            MPI_Group members;
-            PMPI_Comm_group(comm, &members);
-            g = new_group(members);
-            PMPI_Group_free(&members);
-        }
+        if (!inter) PMPI_Comm_group(comm, &members);
+        g = inter ? new_pair(comm) : new_group(members);
         PMPI_Comm_set_attr(comm, comm_key, g);
     }
     last_comm = comm;
@@ -89,7 +86,6 @@ static struct group *group_of_window(MPI_Win win) {
         MPI_Group members;
         PMPI_Win_get_group(win, &members);
         g = new_group(members);
-        PMPI_Group_free(&members);
         PMPI_Win_set_attr(win, win_key, g);
     }
     return g;

@@ -69,9 +69,7 @@ static int posted(struct group *g, int source, int tag) {
 }
 
 /* A step of completion refers to its receive or send by number; source and tag are those of the message. */
-static void send_completed(struct group *g, int number) {
-    if (number >= 0) add_step('f', -1, NO_TAG, g->id, number);
-}
+static void send_completed(struct group *g, int number) { add_step('f', -1, NO_TAG, g->id, number); }
 
 static void completed(struct group *g, int post, const MPI_Status *status) {
     int source = status->MPI_SOURCE;
@@ -79,13 +77,18 @@ static void completed(struct group *g, int post, const MPI_Status *status) {
     add_step('w', g->world[source], status->MPI_TAG, g->id, post);
 }
 
+static struct awaited *new_awaited(MPI_Request request, MPI_Comm comm, int source, int tag) {
+    struct awaited *w = calloc(1, sizeof *w), **bucket = &receives[BUCKET(request)];
+    *w = (struct awaited){request, group_of(comm), source, tag, -1, 0, 0, *bucket};
+    return *bucket = w;
+}
+
 static void await(MPI_Request request, MPI_Comm comm, int source, int tag, int again) {
     if (!ordering() || source == MPI_PROC_NULL) return;
     enter();
-    struct awaited *w = calloc(1, sizeof *w);
-    *w = (struct awaited){request, group_of(comm), source, tag, -1, again, 0, receives[BUCKET(request)]};
+    struct awaited *w = new_awaited(request, comm, source, tag);
+    w->again = again;
     if (!again) w->post = posted(w->group, source, tag);
-    receives[BUCKET(request)] = w;
     leave();
 }
 
@@ -94,9 +97,8 @@ static void await_send(MPI_Request request, MPI_Comm comm) {
     message_number = -1;
     if (number < 0) return;
     enter();
-    struct awaited *w = calloc(1, sizeof *w);
-    *w = (struct awaited){request, group_of(comm), -1, NO_TAG, number, 0, 1, receives[BUCKET(request)]};
-    receives[BUCKET(request)] = w;
+    struct awaited *w = new_awaited(request, comm, -1, NO_TAG);
+    w->post = number, w->is_send = 1;
     leave();
 }
 
@@ -126,16 +128,12 @@ static void finished(MPI_Request request, const MPI_Status *status) {
  */
 #define BOTH_NAMES(F, PARAMS, ARGS, ...) BOTH_NOTED(F, , PARAMS, ARGS, __VA_ARGS__)
 #define BOTH_NOTED(F, NOTE, PARAMS, ARGS, ...) \
-    int MPI_##F PARAMS { \
+    ORDERED(MPI_##F, NOTE, PARAMS, ARGS, __VA_ARGS__) ORDERED(PMPI_##F, NOTE, PARAMS, ARGS, __VA_ARGS__)
+#define ORDERED(NAME, NOTE, PARAMS, ARGS, ...) \
+    int NAME PARAMS { \
         if (!depth) { NOTE; } \
-        if (depth || !steps_allowed) { depth++; int code = NEXT(MPI_##F) ARGS; depth--; return code; } \
-        __typeof__(MPI_##F) *next_call = NEXT(MPI_##F); \
-        __VA_ARGS__ \
-    } \
-    int PMPI_##F PARAMS { \
-        if (!depth) { NOTE; } \
-        if (depth || !steps_allowed) { depth++; int code = NEXT(PMPI_##F) ARGS; depth--; return code; } \
-        __typeof__(PMPI_##F) *next_call = NEXT(PMPI_##F); \
+        if (depth || !steps_allowed) { depth++; int code = NEXT(NAME) ARGS; depth--; return code; } \
+        __typeof__(NAME) *next_call = NEXT(NAME); \
         __VA_ARGS__ \
     }
 #define OWN_STATUS MPI_Status known, *used = s == MPI_STATUS_IGNORE ? &known : s;

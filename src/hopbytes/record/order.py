@@ -11,10 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.files import atomic_write
-from hopbytes.formats.parsing import shown
 from hopbytes.patterns.collective_messages import KINDS
 from hopbytes.patterns.collective_rounds import rounds
-from hopbytes.text.lines import bounded_lines
+from hopbytes.text.lines import Lines, shown
 
 #: Kinds of collectives by their numbers in the interposer.
 KIND_NUMBERS = (
@@ -86,7 +85,8 @@ def _read(path: str) -> Rank:
     rank, ended = Rank(), False
     try:
         with open(path, "rb") as stream:
-            for line_number, line in bounded_lines(stream, path):
+            lines = Lines(stream, path)
+            for line in lines:
                 try:
                     word, *numbers = line.split()
                     values = list(map(int, numbers))
@@ -100,7 +100,7 @@ def _read(path: str) -> Rank:
                         peer, tag, group, amount = values
                         rank.steps.append(Step(word.decode(), peer, tag, group, amount))
                 except (ValueError, IndexError):
-                    raise FormatError(path, line_number, f"{shown(line.strip())}, expected a step") from None
+                    raise lines.error(f"{shown(line.strip())}, expected a step") from None
     except OSError as error:
         raise FormatError(path, None, f"{error.strerror}, expected the steps of a rank") from None
     if not ended:

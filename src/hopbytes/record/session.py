@@ -13,8 +13,6 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import read
@@ -34,7 +32,6 @@ from hopbytes.record.application import (
     check_belongs,
     explain_lone_processes,
     explain_two_libraries,
-    own_maker,
 )
 from hopbytes.record.counts import SPLIT, counted, read_counts, witnessed
 from hopbytes.record.interposer import (
@@ -165,7 +162,10 @@ def _with_phases(graph: CommGraph, folder: str, model: str, numbers: list[int]) 
 
 def _beside_monitoring(application: Application, command: LaunchCommand) -> tuple[str, bool]:
     """Return the interposer for a program of Open MPI, "" without one, and whether it counts instead."""
-    library = _own_interposer(application, command)
+    library = ""
+    if application.library:
+        with contextlib.suppress(UnsupportedError):  # it cannot be built
+            library = str(interposer_for(application, command))
     # The monitoring of Open MPI 4.1.4 and 5.0.11 treats every topology as Cartesian and every remote
     # group as the local one, and it ignores MPI_Pcontrol.
     barred = keeps_monitoring_out(command)
@@ -173,14 +173,6 @@ def _beside_monitoring(application: Application, command: LaunchCommand) -> tupl
         what = "excludes Open MPI's monitoring"
         raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or `compiler='mpicc'`")
     return library, bool(library and (application.unfit or barred))
-
-
-def _own_interposer(application: Application, command: LaunchCommand) -> str:
-    """Return the interposer for a program whose MPI is known; "" if it cannot be built."""
-    try:
-        return str(interposer_for(application, command)) if application.library else ""
-    except UnsupportedError:
-        return ""
 
 
 def _traced(folder: str, n: int, target: str, steps: int, cut: bool) -> tuple[str, list[str]]:
@@ -215,14 +207,7 @@ def _monitored(
             facts["notices"].append(f"{what}, and it ignores MPI_Pcontrol (`compiler='mpicc'` handles both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
-        columns = [
-            np.concatenate(pair) for pair in (
-                (graph.sources(), persistent.sources()), (graph.targets, persistent.targets),
-                (graph.arc_volumes(), persistent.arc_volumes()),
-                (graph.arc_messages(), persistent.arc_messages()),
-            )
-        ]  # fmt: skip
-        graph = CommGraph.from_edges(*columns, n=graph.n, meta=graph.meta)
+        graph = replace(Phases.of([graph, persistent]).combined(), meta=graph.meta, phases=())
         facts["by"] += " and persistent sends by the interposer"
     return graph, facts | witnessed(seen)
 
@@ -248,7 +233,7 @@ def reason(
     assumed = ""
     if not application.linked:
         kind = "loads no MPI by itself" if application.is_binary else "is a script"
-        maker = own_maker(command.launcher) or "the MPI of the first mpicc"
+        maker = command.launcher.maker or "the MPI of the first mpicc"
         assumed = f" ({command.program[0]} {kind}: {maker} was assumed, `compiler` names another)"
     if code in REFUSED and not os.listdir(folder):
         silent = silent_end(command.launcher, command.words(), code)
@@ -297,11 +282,7 @@ def hosts_of(command: LaunchCommand) -> list[str]:
 
 
 def target_of(output: str, graph: CommGraph) -> str:
-    """Return the file for a pattern; that of an interrupted run does not replace an existing recording.
-
-    >>> target_of("-", CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"cut": 2}}))
-    '-'
-    """
+    """Return the file for a pattern; that of an interrupted run does not replace an existing recording."""
     cut = graph.meta.get("recorded", {}).get("cut")
     if not cut or output == "-" or not os.path.lexists(output):
         return output

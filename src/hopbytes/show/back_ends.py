@@ -20,6 +20,7 @@ import numpy as np
 from hopbytes._arrays import UInt8
 from hopbytes.errors import MissingPackageError, UnsupportedError
 from hopbytes.formats.base import MARK
+from hopbytes.formats.files import atomic_write, check_writable
 from hopbytes.show.marks import INK, Line, Panel, Raster, Rectangle, Words, rgb
 
 FORMATS = ("svg", "png", "pdf")
@@ -27,16 +28,12 @@ FORMATS = ("svg", "png", "pdf")
 
 def check_picture(output: str, *, force: bool = False) -> None:
     """Refuse a name that cannot be written, before any work is done."""
-    from hopbytes.formats.files import check_writable
-
     _format_of(output)
     check_writable(output, force)
 
 
 def write_panel(panel: Panel, output: str, title: str = "", *, force: bool = False) -> None:
     """Write a picture, complete or not at all; errors are those of :func:`check_picture`."""
-    from hopbytes.formats.files import atomic_write
-
     check_picture(output, force=force)
     atomic_write({output: picture_bytes(panel, output, title)})
 

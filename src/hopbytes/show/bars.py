@@ -18,20 +18,21 @@ from hopbytes.util.quantities import amount, duration, number, short_amount
 
 Point = tuple[float, float]
 
-THICK, GAP = 15.0, 12.0
+#: Width of a chart unless another one is wanted; thickness of a bar, and the gap between groups.
+WIDTH, THICK, GAP = 840.0, 15.0, 12.0
 #: Space left of and right of J over time, above it, its height, and the space below it.
 LEFT, RIGHT, TOP, HEIGHT, FOOT = 70.0, 20.0, 26.0, 180.0, 34.0
 #: Side of the square that marks an improvement and has the numbers as tool tip.
 DOT = 6.0
 
 
-def level_panel(levels: LevelBytes, title: str = "", *, unit: str = "B", width: float = 840.0) -> Panel:
+def level_panel(levels: LevelBytes, title: str = "", *, unit: str = "B", width: float = WIDTH) -> Panel:
     """Draw the volume per level: a group of bars for every level with traffic, a bar for every mapping."""
     rows = _rows(levels.labels, levels.volumes)
     return bar_panel(rows, levels.mappings, title, words=partial(amount, unit=unit), width=width)
 
 
-def hop_panel(hops: HopHistogram, title: str = "", *, unit: str = "B", width: float = 840.0) -> Panel:
+def hop_panel(hops: HopHistogram, title: str = "", *, unit: str = "B", width: float = WIDTH) -> Panel:
     """Draw the volume by number of hops: a group of bars for every number, a bar for every mapping."""
     counts = hops.hops.tolist()
     labels = [f"{count} link" + "s" * (count > 1) if count else "inside nodes" for count in counts]
@@ -46,7 +47,7 @@ def _rows(labels: Sequence[str], volumes: Int64) -> list[tuple[str, list[int]]]:
 
 def bar_panel(
     rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str], title: str = "", *,
-    words: Callable[[float], str], width: float = 840.0,
+    words: Callable[[float], str], width: float = WIDTH,
 ) -> Panel:
     """Draw a group of lying bars for every row, a bar for every name; `words` writes a value for people.
 
@@ -101,7 +102,7 @@ def _change(base: float, value: float) -> str:
 
 
 def load_panel(
-    histogram: LoadHistogram, names: Sequence[str], title: str = "", *, width: float = 840.0,
+    histogram: LoadHistogram, names: Sequence[str], title: str = "", *, width: float = WIDTH,
     capacity: int | None = None, words: Callable[[float], str] = number, what: str = "",
 ) -> Panel:
     """Draw how many links are how congested: bins from left to right, a bar for every mapping.
@@ -175,14 +176,12 @@ def cost_history(mapping: Mapping) -> CostHistory:
     )
 
 
-def history_panel(
-    histories: Dictionary[str, CostHistory], colours: Dictionary[str, str], *, width: float = 840.0
-) -> Panel:
+def history_panel(histories: Dictionary[str, CostHistory], colours: Dictionary[str, str]) -> Panel:
     """Draw the best J that each search knew, over its seconds, with a mark at every improvement."""
     end = max(one.end for one in histories.values()) or 1.0
     costs = [cost for one in histories.values() for cost in one.costs.tolist()]
     low, high = min(costs), max(costs)
-    foot, across = TOP + HEIGHT, width - LEFT - RIGHT
+    foot, across = TOP + HEIGHT, WIDTH - LEFT - RIGHT
 
     def point(seconds: float, cost: int) -> Point:
         tall = (cost - low) / (high - low) if high > low else 0.0
@@ -191,7 +190,7 @@ def history_panel(
     marks: list[Mark] = legend(list(histories), 0.0, [colours[name] for name in histories])
     for cost in dict.fromkeys((low, high)):
         height = point(0, cost)[1]
-        marks.append(Line(((LEFT, height), (width - RIGHT, height)), PALE, 0.8))
+        marks.append(Line(((LEFT, height), (WIDTH - RIGHT, height)), PALE, 0.8))
         marks.append(Words(LEFT - 6, height + 4, short_amount(cost), 10, "end", GREY))
     for name, history in histories.items():
         steps = history.steps
@@ -203,7 +202,7 @@ def history_panel(
             x, y = point(seconds, cost)
             tip = f"{name}: J {cost:,} after {duration(seconds)}, {arcs:,} scanned edges"
             marks.append(Rectangle(x - DOT / 2, y - DOT / 2, DOT, DOT, colours[name], tip=tip))
-    marks += _axis(LEFT, width - RIGHT, foot, [duration(end * part) for part in (0.0, 0.5, 1.0)])
+    marks += _axis(LEFT, WIDTH - RIGHT, foot, [duration(end * part) for part in (0.0, 0.5, 1.0)])
     marks.append(Words(LEFT + across / 2, foot + 29, "since the search began", 10, "middle", GREY))
     marks.append(Words(14, TOP + HEIGHT / 2, "best J", 10, "middle", GREY, turned=True))
-    return Panel(width, foot + FOOT, tuple(marks))
+    return Panel(WIDTH, foot + FOOT, tuple(marks))

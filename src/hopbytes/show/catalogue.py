@@ -124,25 +124,21 @@ def plain(text: str) -> str:
     return re.sub(r"`+([^`]*)`+", r"\1", text)
 
 
-def _algorithms(registry: Any) -> list[Row]:
+def _registered(kind: str) -> list[Row]:
     """Return algorithms with their options and defaults, as they are typed on the command line."""
+    from hopbytes.algorithms.base import mappers, refiners
+    from hopbytes.patterns.base import patterns
+
+    registries: dict[str, Any] = {"mappers": mappers, "refiners": refiners, "patterns": patterns}
     rows = []
-    for name, kind in registry.items():
-        fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-        options = {field.name: field.default for field in fields}
-        row = {"name": name, "summary": first_sentence(kind), "options": options}
-        groups = getattr(kind, "option_groups", {})
+    for name, made in registries[kind].items():
+        options = {field.name: field.default for field in dataclasses.fields(made)}
+        row = {"name": name, "summary": first_sentence(made), "options": options}
+        groups = getattr(made, "option_groups", {})
         if groups:
             row["option_groups"] = {what: list(names) for what, names in groups.items()}
         rows.append(row)
     return rows
-
-
-def _registered(kind: str) -> list[Row]:
-    from hopbytes.algorithms.base import mappers, refiners
-    from hopbytes.patterns.base import patterns
-
-    return _algorithms({"mappers": mappers, "refiners": refiners, "patterns": patterns}[kind])
 
 
 def _presets() -> list[Row]:

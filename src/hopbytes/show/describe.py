@@ -12,15 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes import kernels
+from hopbytes._arrays import Array, Int64
+from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
 from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError, nearest
+from hopbytes.formats.exchange import read
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.allocate.units import units_of
+from hopbytes.machines.base import machines
 from hopbytes.machines.network import Network
+from hopbytes.machines.spec import kind_of_file
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.base import is_pattern_spec
+from hopbytes.patterns.base import is_pattern_spec, recorded_hosts
+from hopbytes.patterns.ml import training_of
 from hopbytes.show.boxes import boxes_of, drawing
 from hopbytes.show.catalogue import KINDS, catalogue, describe
 from hopbytes.show.machine_picture import MAX_NODES_DRAWN, ranks_of_nodes
@@ -49,60 +56,49 @@ def explain(
     machine_options: Facts | None = None, **options: Any,
 ) -> tuple[Facts, str]:
     """Return the description of a thing, for programs and for people."""
-    from hopbytes.machines.allocate.allocate import allocate
-
+    given = machine_options or {}
     if route is not None:
-        facts = route_facts(allocate(thing, **machine_options or {}), *route)
+        facts = route_facts(allocate(thing, **given), *route)
         return facts, route_text(facts)
-    if machine_options or (_is_machine(thing) and input_format is None):
-        return _explained(allocate(thing, **machine_options or {}))
-    order = sorted(KINDS, key=lambda kind: kind not in ("mappers", "refiners"))  # first their names
-    kinds = [(kind.removesuffix("s"), row) for kind in order for row in catalogue(kind)]
-    rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
-    if rows:
-        return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
-    if input_format is not None or thing == "-" or os.path.exists(thing) or is_pattern_spec(thing):
-        from hopbytes.formats.exchange import read
-
-        return _explained(read(thing, input_format, **options))
-    if ":" not in thing:
-        near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
-        raise UnsupportedError(
-            f"{thing!r} is not a registered name ('hopbytes show KIND'), a file or a machine like "
-            "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
-        )
-    return _explained(allocate(thing))
+    if not given and (input_format is not None or not _is_machine(thing)):
+        order = sorted(KINDS, key=lambda kind: kind not in ("mappers", "refiners"))  # first their names
+        kinds = [(kind.removesuffix("s"), row) for kind in order for row in catalogue(kind)]
+        rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
+        if rows:
+            return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
+        if ":" not in thing and not _is_content(thing, input_format):
+            near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
+            raise UnsupportedError(
+                f"{thing!r} is not a registered name ('hopbytes show KIND'), a file or a machine like "
+                "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+    return _explained(content_of(thing, None, input_format, given, options))
 
 
 def content_of(
     thing: str, on: str | None, input_format: str | None, machine_options: Facts, options: Facts
-) -> Allocation | CommGraph | Mapping:
-    """Return the machine, the pattern or the mapping that a text names."""
-    from hopbytes.formats.exchange import read
-    from hopbytes.machines.allocate.allocate import allocate
-
+) -> Allocation | CommGraph | Mapping | Array:
+    """Return the machine, the pattern, the mapping, or the PEs of an unknown machine that a text names."""
     if on is not None:
         where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
-            raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
-        mapping = read(thing, input_format, holds="mapping", where=where, **options)
-        if isinstance(mapping, Mapping):
-            return mapping
-        raise UnsupportedError(f"{thing}: PEs of an unknown machine, expected a mapping")
-    is_content = input_format is not None or os.path.isfile(thing) or thing == "-" or is_pattern_spec(thing)
-    if machine_options or (_is_machine(thing) and input_format is None) or not is_content:
+            raise FormatError(thing, None, "no such file, expected a mapping on the machine of --on")
+        mapping: Mapping | Array = read(thing, input_format, holds="mapping", where=where, **options)
+        return mapping
+    is_machine = machine_options or (input_format is None and _is_machine(thing))
+    if is_machine or not _is_content(thing, input_format):
         return allocate(thing, **machine_options)
-    content = read(thing, input_format, **options)
-    if isinstance(content, (CommGraph, Mapping)):
-        return content
-    raise UnsupportedError(f"{thing} is a mapping without its machine, expected --on to say which")
+    content: CommGraph | Mapping | Array = read(thing, input_format, **options)
+    return content
+
+
+def _is_content(thing: str, input_format: str | None) -> bool:
+    """Return whether a text names a file or a pattern."""
+    return input_format is not None or thing == "-" or os.path.exists(thing) or is_pattern_spec(thing)
 
 
 def _is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
-    from hopbytes.machines.base import machines
-    from hopbytes.machines.spec import kind_of_file
-
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 
 
@@ -145,11 +141,6 @@ def _text(value: Any) -> str:
 
 def pattern_facts(graph: CommGraph) -> Facts:
     """Return the size and shape of a pattern; O(n + m)."""
-    from hopbytes import kernels
-    from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
-    from hopbytes.patterns.base import recorded_hosts
-    from hopbytes.patterns.ml import training_of
-
     degrees, hosts, training = np.diff(graph.indptr), recorded_hosts(graph), training_of(graph)
     traffic = {} if training is None else training.traffic()
     kinds = {kind: sum(int(arcs.volumes.sum()) for arcs in parts) for kind, parts in traffic.items()}
@@ -184,15 +175,16 @@ def _pattern_text(facts: Facts) -> str:
     return "\n".join([*_aligned(shown), *notices])
 
 
-def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MOST_NODES) -> list[str]:
+def ranks_per_node(mapping: Mapping, columns: int | None = None) -> list[str]:
     """Return a line per node in use: its name and its ranks (tasks of a partition)."""
-    columns = columns or width()
+    columns, used = columns or width(), ranks_of_nodes(mapping)
     word = "ranks" if mapping.info.get("problem") == "processes" else "tasks"
-    used = ranks_of_nodes(mapping)
     lines = [
-        _fitting(f"{node_name(mapping.where, node)}: {word} ", ranks, columns) for node, ranks in used[:nodes]
+        _fitting(f"{node_name(mapping.where, node)}: {word} ", ranks, columns)
+        for node, ranks in used[:MOST_NODES]
     ]
-    return lines + ([f"… and {len(used) - nodes:,} more nodes"] if len(used) > nodes else [])
+    more = len(used) - MOST_NODES
+    return lines + ([f"… and {more:,} more nodes"] if more > 0 else [])
 
 
 def _fitting(head: str, tasks: Int64, columns: int) -> str:

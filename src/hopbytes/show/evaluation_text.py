@@ -9,7 +9,7 @@ from collections.abc import Callable
 from collections.abc import Mapping as Dictionary
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -155,6 +155,8 @@ def _balance(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
 
 # Two mappings side by side
 
+Metric: TypeAlias = tuple[str, Callable[[Any], float], Callable[[float], str]]
+
 
 @frozen
 class MappingComparison:
@@ -198,15 +200,18 @@ class MappingComparison:
         """Return the table; `first` and `second` are the names of the mappings."""
         names = [name if len(name) <= LONGEST_NAME else os.path.basename(name)[-LONGEST_NAME:]
                  for name in (first, second)]  # fmt: skip
-        table = [("", *names, "change"), *(self._row(*row) for row in self._metrics())]
+        table = [("", *names, "change")]
+        for label, pick, words in self._metrics():
+            one, other = pick(self.first), pick(self.second)
+            change = f"{other / one - 1:+.1%}".replace("%", " %") if one and other != one else ""
+            table.append((label, words(one), words(other), change))
         moved = f"{self.other_pe:,} of {self.tasks:,} tasks are on another {self.slot}"
         return "\n".join([*table_lines(table), f"{moved}, {self.other_node:,} on another node"])
 
-    def _metrics(self) -> list[tuple[str, Callable[[Any], float], Callable[[float], str]]]:
+    def _metrics(self) -> list[Metric]:
         """Return the name of each metric, what picks it, and what writes it."""
         volume: Callable[[float], str] = amount if self.volume_is_bytes else number
-        metrics: list[tuple[str, Callable[[Any], float], Callable[[float], str]]]
-        metrics = [
+        metrics: list[Metric] = [
             ("communication cost J", attrgetter("comm_cost"), number),
             ("volume between nodes", attrgetter("traffic.inter_node_volume"), volume),
             ("messages between nodes", attrgetter("traffic.inter_node_messages"), number),
@@ -225,13 +230,6 @@ class MappingComparison:
             label = f"volume at {level.name} (distance {level.distance})"
             metrics.append((label, partial(_volume_at, index), volume))
         return metrics
-
-    def _row(
-        self, label: str, pick: Callable[[Any], float], words: Callable[[float], str]
-    ) -> tuple[str, str, str, str]:
-        one, other = pick(self.first), pick(self.second)
-        change = f"{other / one - 1:+.1%}".replace("%", " %") if one and other != one else ""
-        return label, words(one), words(other), change
 
 
 def _volume_at(level: int, metrics: MappingMetrics) -> int:

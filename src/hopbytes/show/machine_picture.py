@@ -27,8 +27,8 @@ from hopbytes.show.marks import (
     beside,
     cut,
     in_rows,
-    paragraph,
     scaled,
+    sentence_panel,
 )
 from hopbytes.show.names import node_name
 from hopbytes.text.cpu_lists import format_list
@@ -43,8 +43,9 @@ FILLS = {
 OTHER_FILL, BORDER, EMPTY = "#fafafa", "#6e7781", "#ffffff"
 #: Letters of the ranks of a core, and of a node that is a small box.
 SHORT_LIST, LONGEST_LIST = 9, 24
-HOME = "the node that a rank has when nodes are filled in order"
-RANKS_LEGEND = f"numbers: ranks; colour: {HOME}; white: unused"
+RANKS_LEGEND = (
+    "numbers: ranks; colour: the node that a rank has when nodes are filled in order; white: unused"
+)
 
 #: Returns the ranks on the leaves of a box as words, and their colour.
 Text = Callable[[Box], tuple[str, str]]
@@ -54,7 +55,7 @@ def boxes_panel(where: Allocation) -> Panel:
     """Draw the distinct nodes of a machine, or the whole machine; alike units are folded in large ones."""
     boxes = boxes_of(where)
     panels = [_node(dataclasses.replace(boxed, box=folded(boxed.box))) for boxed in boxes[:MAX_NODES_DRAWN]]
-    return below([beside(panels, 14), paragraph([_legend(boxes)])], 8)
+    return below([beside(panels, 14), sentence_panel(_legend(boxes))], 8)
 
 
 def _legend(boxes: Sequence[Boxed]) -> str:
@@ -83,7 +84,7 @@ def ranks_panel(mapping: Mapping) -> Panel:
     else:
         text = _rank_text(mapping)
         panel = in_rows([_node(_with_ranks(boxed, text), ranks=True) for boxed in every_node(mapping.where)])
-    return below([panel, paragraph([RANKS_LEGEND])], 8)
+    return below([panel, sentence_panel(RANKS_LEGEND)], 8)
 
 
 def home_nodes(mapping: Mapping) -> Int64:
@@ -104,7 +105,14 @@ def ranks_of_nodes(mapping: Mapping) -> list[tuple[int, Int64]]:
     return list(zip(used.tolist(), np.split(order, start[1:]), strict=False))
 
 
-def tint(node: int, nodes: int) -> str:
+def node_colours(mapping: Mapping) -> dict[int, str]:
+    """Return the colour of every node in use: that of the node from which most of its ranks come."""
+    home = home_nodes(mapping)
+    nodes = int(home.max(initial=0)) + 1
+    return {node: _tint(int(np.bincount(home[own]).argmax()), nodes) for node, own in ranks_of_nodes(mapping)}
+
+
+def _tint(node: int, nodes: int) -> str:
     """Return the colour of a node of the original order; among many, neighbours have similar colours."""
     return TINTS[node] if nodes <= len(TINTS) else scaled(node / (nodes - 1), RAINBOW)
 
@@ -124,7 +132,7 @@ def _rank_text(mapping: Mapping) -> Text:
             return "", EMPTY
         words = format_list(ranks)
         words = words if len(words) <= SHORT_LIST else f"{len(ranks)} ranks"
-        return words, tint(int(home[ranks[0]]), nodes)
+        return words, _tint(int(home[ranks[0]]), nodes)
 
     return text
 
@@ -147,15 +155,12 @@ def _with_ranks(boxed: Boxed, text: Text) -> Boxed:
 
 def _small_nodes(mapping: Mapping) -> Panel:
     """Return a small box per node in use with its name and its ranks."""
-    home, panels = home_nodes(mapping), []
+    colours, panels = node_colours(mapping), []
     for node, ranks in ranks_of_nodes(mapping):
-        name = node_name(mapping.where, node)
-        homes, counts = np.unique(home[ranks], return_counts=True)
-        colour = tint(int(homes[counts.argmax()]), int(home.max()) + 1)
-        every = format_list(ranks.tolist())
+        name, every = node_name(mapping.where, node), format_list(ranks.tolist())
         shown = every if len(every) <= LONGEST_LIST else every[: LONGEST_LIST - 1].rpartition(",")[0] + ",…"
         marks: tuple[Mark, ...] = (
-            Rectangle(0.5, 0.5, 158, 34, colour, BORDER, f"{name}: ranks {every}", 2.0),
+            Rectangle(0.5, 0.5, 158, 34, colours[node], BORDER, f"{name}: ranks {every}", 2.0),
             Words(6, 14, cut(name, 150, 11), bold=True), Words(6, 28, shown, 10, colour=GREY),
         )  # fmt: skip
         panels.append(Panel(159, 35, marks))

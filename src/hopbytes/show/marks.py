@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -14,6 +14,8 @@ from hopbytes._frozen import frozen
 
 #: Width of a letter as a share of the size of its font, a little above the mean of DejaVu Sans.
 LETTER = 0.61
+#: Space around a framed picture.
+MARGIN = 16.0
 INK, GREY, PALE = "#24292f", "#57606a", "#d0d7de"
 # All colours are on white, for people with colour blindness too, and printed in grey.
 #: Anchors of the scale for amounts: their lightness falls evenly, so that order is seen without hue.
@@ -134,21 +136,18 @@ def in_rows(panels: Sequence[Panel], width: float = 1500.0, gap: float = 12.0) -
     return below([beside(row, gap) for row in rows], gap)
 
 
-def framed(panel: Panel, title: str = "", margin: float = 16.0) -> Panel:
+def framed(panel: Panel, title: str = "") -> Panel:
     """Return a panel with a margin and, above it, a title."""
     head = 24.0 if title else 0.0
-    marks = [moved(mark, margin, margin + head) for mark in panel.marks]
-    words = [Words(margin, margin + 13, title, size=14, bold=True)] if title else []
-    width = max(panel.width, width_of(title, 14 * 1.08)) + 2 * margin
-    return Panel(width, panel.height + head + 2 * margin, (*words, *marks))
+    marks = [moved(mark, MARGIN, MARGIN + head) for mark in panel.marks]
+    words = [Words(MARGIN, MARGIN + 13, title, size=14, bold=True)] if title else []
+    width = max(panel.width, width_of(title, 14 * 1.08)) + 2 * MARGIN
+    return Panel(width, panel.height + head + 2 * MARGIN, (*words, *marks))
 
 
-def paragraph(lines: Iterable[str], size: float = 11.0, colour: str = GREY) -> Panel:
-    """Return lines of text as a panel."""
-    texts = list(lines)
-    marks = [Words(0, (row + 0.8) * size * 1.4, text, size, colour=colour) for row, text in enumerate(texts)]
-    width = max((width_of(text, size) for text in texts), default=0.0)
-    return Panel(width, len(texts) * size * 1.4, tuple(marks))
+def sentence_panel(text: str, size: float = 11.0, colour: str = GREY) -> Panel:
+    """Return a line of text as a panel."""
+    return Panel(width_of(text, size), size * 1.4, (Words(0, 0.8 * size * 1.4, text, size, colour=colour),))
 
 
 def legend(names: Sequence[str], top: float, colours: Sequence[str] = SERIES) -> list[Mark]:

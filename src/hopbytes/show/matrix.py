@@ -37,12 +37,12 @@ CLEAR_BORDERS, CLOSEST_BORDERS, CLOSEST_NAMES = 24.0, 5.0, 12.0
 
 
 def matrix_panel(
-    matrix: CommMatrix, title: str = "", *, extremes: tuple[int, int] | None = None, unit: str = "B"
+    matrix: CommMatrix, extremes: tuple[int, int], title: str = "", *, unit: str = "B"
 ) -> Panel:
-    """Draw a matrix: senders from top to bottom, receivers from left to right."""
+    """Draw a matrix with the colours of two amounts: senders downwards, receivers from left to right."""
     # An image has whole units per row.
     side = float(SIDE if matrix.rows <= CELLS_WITH_TIPS else matrix.rows * max(1, round(SIDE / matrix.rows)))
-    shades = matrix.shades(*(extremes or ()))
+    shades = matrix.shades(*extremes)
     square = Rectangle(NAMES, 22.0 if title else 4.0, side, side, "#ffffff", GREY)
     marks: list[Mark] = [Words(square.left, 12, title, size=12, bold=True)] if title else []
     marks.append(square)

@@ -17,7 +17,7 @@ from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.network import Geometry, Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
-from hopbytes.show.machine_picture import home_nodes, ranks_of_nodes, tint
+from hopbytes.show.machine_picture import node_colours, ranks_of_nodes
 from hopbytes.show.marks import (
     GREY,
     Line,
@@ -69,7 +69,6 @@ class NetworkFigure:
     #: mapping
     congestion: Float64 | None
     volumes: Float64 | None  # float64[cables] or None: The volume on that link
-    capacities: Int64  # int64[cables]: The capacity of that link, without a mapping of the first
     #: coordinates of the nodes, where the network has them: places of endpoint i of
     #: :attr:`vertex_of_endpoint`
     geometry: Geometry | None
@@ -122,9 +121,7 @@ def network_figure(where: Allocation, loads: LinkLoads | None = None) -> Network
     wiring = network.wiring()
     present = np.flatnonzero(network.capacity > 0).astype(np.int64)
     ends = np.sort(np.stack([wiring.tail[present], wiring.head[present]], axis=1), axis=1)
-    cables, chosen, of_link, counts = np.unique(
-        ends, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    cables, of_link, counts = np.unique(ends, axis=0, return_inverse=True, return_counts=True)
     congestion, volumes = None, None
     if loads is not None:  # the busiest link of a cable; present links are those of `loads`
         of_link = of_link.reshape(-1)
@@ -136,7 +133,7 @@ def network_figure(where: Allocation, loads: LinkLoads | None = None) -> Network
     return NetworkFigure(
         _names(network, wiring, present, nodes, hosts), _links_to_hosts(wiring, present), nodes, hosts,
         cables.astype(np.int64), counts.astype(np.int64), congestion, volumes,
-        network.capacity[present[chosen]], network.geometry and network.geometry(), wiring.at,
+        network.geometry and network.geometry(), wiring.at,
     )  # fmt: skip
 
 
@@ -204,9 +201,8 @@ def network_panel(
     highest = float(figure.congestion.max(initial=0)) if figure.congestion is not None else 0.0
     ranks, fills = {}, {}
     if mapping is not None:
-        home, ranks = home_nodes(mapping), {node: own.tolist() for node, own in ranks_of_nodes(mapping)}
-        homes = int(home.max(initial=0)) + 1
-        fills = {node: tint(int(np.bincount(home[own]).argmax()), homes) for node, own in ranks.items()}
+        ranks = {node: own.tolist() for node, own in ranks_of_nodes(mapping)}
+        fills = node_colours(mapping)
     look = Look(figure, highest if most is None else most, ranks, fills)
     first, second = figure.layers[figure.ends.T]
     if figure.geometry is not None and figure.geometry.sizes:
@@ -218,9 +214,9 @@ def network_panel(
     return below([panel] if loads is None else [panel, _load_scale(look, loads)], 10)
 
 
-def _load_scale(look: Look, loads: LinkLoads, width: float = 240.0) -> Panel:
+def _load_scale(look: Look, loads: LinkLoads) -> Panel:
     """Draw the linear scale of link colours, and name the busiest link."""
-    busiest = loads.most_loaded(1).tolist()
+    busiest, width = loads.most_loaded(1).tolist(), 240.0
     if not busiest:
         return Panel(width, 14, (Words(0, 11, "no link carries anything", 10, colour=GREY),))
     equal = bool(np.all(loads.capacities == loads.capacities[0]))

@@ -251,7 +251,7 @@ def matrix_charts(graph: CommGraph, mappings: Mappings, unit: str) -> list[Chart
     text = "Communication matrix: rows send to columns, tasks stand in the order of the machine."
     charts = []
     for position, (name, matrix) in enumerate(matrices.items()):
-        parts = [matrix_panel(matrix, extremes=extremes, unit=unit), scale_panel(extremes, matrix, unit)]
+        parts = [matrix_panel(matrix, extremes, unit=unit), scale_panel(extremes, matrix, unit)]
         table = _matrix_table(name, matrix, unit)
         charts.append(_chart(f"matrix-{position}", name, below(parts, 6), table, f"{name}. {text}"))
     return charts

@@ -14,7 +14,7 @@ from hopbytes.show.back_ends import check_picture, fragment, write_panel
 from hopbytes.show.bars import hop_panel, level_panel, load_panel
 from hopbytes.show.describe import content_of
 from hopbytes.show.machine_picture import boxes_panel, ranks_panel
-from hopbytes.show.marks import INK, Panel, below, beside, framed, paragraph
+from hopbytes.show.marks import INK, Panel, below, beside, framed, sentence_panel
 from hopbytes.show.matrix import MOST_ROWS, matrix_panel, scale_panel
 from hopbytes.show.names import short_name
 from hopbytes.show.network_layouts import inside_words, network_panel
@@ -35,9 +35,10 @@ Drawn = tuple[Panel, str]
 def pattern_picture(graph: CommGraph) -> Drawn:
     """Draw the communication matrix of a pattern in the order of its ranks; also return the title."""
     matrix, unit = traffic.comm_matrix(graph, most_rows=MOST_ROWS), traffic.volume_unit(graph)
+    extremes = traffic.common_extremes([matrix])
     total = f"{amount(graph.total_volume, unit)} in {graph.m:,} pairs among {graph.n:,} ranks"
-    scale = scale_panel(matrix.extremes(), matrix, unit)
-    panel = below([paragraph([total]), matrix_panel(matrix, unit=unit), scale], gap=8)
+    square, scale = matrix_panel(matrix, extremes, unit=unit), scale_panel(extremes, matrix, unit)
+    panel = below([sentence_panel(total), square, scale], gap=8)
     title = f"Who sends how much to whom: {short_name(graph.name)}"
     return framed(panel, title), title
 
@@ -48,7 +49,7 @@ def allocation_picture(where: Allocation) -> Drawn:
     if not _has_cables(where):
         return framed(boxes_panel(where), title), title
     notes = ["" if where.hosts else "nodes are numbered in machine order", inside_words(where)]
-    words = paragraph(["; ".join(filter(None, notes))])
+    words = sentence_panel("; ".join(filter(None, notes)))
     return framed(below([network_panel(where), words], 8), title), title
 
 
@@ -91,22 +92,22 @@ def draw_thing(
 ) -> None:
     """Write a picture of what a text names: a machine, a pattern, or a mapping on its machine (or `on`)."""
     check_picture(output, force=force)
-    panel, title = picture_of(content_of(thing, on, input_format, machine_options or {}, options))
+    content = content_of(thing, on, input_format, machine_options or {}, options)
+    if not isinstance(content, (CommGraph, Allocation, Mapping)):
+        raise UnsupportedError(f"{thing} is a mapping without its machine, expected --on to say which")
+    panel, title = picture_of(content)
     write_panel(panel, output, title, force=force)
 
 
-def evaluation_picture(
-    graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", unit: str | None = None
-) -> Drawn:
+def evaluation_picture(graph: CommGraph, mapping: Mapping, *, launcher: str = "fill") -> Drawn:
     """Draw a mapping beside the launcher's own order: matrices, bytes per level, and traffic on links."""
-    unit = traffic.volume_unit(graph) if unit is None else unit
-    usual = ORDERS.get(launcher, f"launcher's order {launcher}")
+    unit, usual = traffic.volume_unit(graph), ORDERS.get(launcher, f"launcher's order {launcher}")
     both = {usual: traffic.launcher_mapping(graph, mapping, launcher), MAPPED: mapping}
     titles = [f"{when}: {name}" for when, name in zip(("before", "after"), both, strict=True)]
     matrices = [traffic.comm_matrix(graph, one, most_rows=MOST_ROWS) for one in both.values()]
     extremes = traffic.common_extremes(matrices)
     squares = beside([
-        matrix_panel(matrix, title, extremes=extremes, unit=unit)
+        matrix_panel(matrix, extremes, title, unit=unit)
         for matrix, title in zip(matrices, titles, strict=True)
     ])  # fmt: skip
     levels, title = traffic.level_bytes(graph, both), "Volume by level of the machine"
@@ -129,7 +130,7 @@ def evaluation_picture(
         with contextlib.suppress(UnsupportedError):  # the network is too large to be drawn
             parts += [
                 below([
-                    paragraph([f"Links, {title}"], 12, INK),
+                    sentence_panel(f"Links, {title}", 12, INK),
                     network_panel(one.where, loads=own, mapping=one, most=most),
                 ], 4)
                 for one, own, title in zip(both.values(), loads, titles, strict=True)

@@ -21,8 +21,11 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.show import traffic
+from hopbytes.show.back_ends import draw_on
 from hopbytes.show.bars import cost_history
 from hopbytes.show.marks import SCALE, SERIES, Panel
+from hopbytes.show.network_layouts import network_panel
+from hopbytes.show.pictures import picture_of
 from hopbytes.util.checks import check_truths, listed, whole
 from hopbytes.util.quantities import amount
 
@@ -97,7 +100,7 @@ def matrix(
     mapping = None if mapping is None else Mapping.of(mapping)
     data = traffic.comm_matrix(graph, mapping)
     colours = package("matplotlib.colors", "hopbytes.plot")
-    ends = data.extremes() if limits is None else listed("limits", limits, "two numbers")
+    ends = traffic.common_extremes([data]) if limits is None else listed("limits", limits, "two numbers")
     if len(ends) != 2:
         raise UnsupportedError(f"limits {limits!r}, expected the lowest and the highest volume")
     low, high = (whole("limits", end, 0) for end in ends)
@@ -239,29 +242,19 @@ def performance_profile(values: Dictionary[str, Dictionary[str, float | None]]) 
 
 def machine(thing: Allocation | Mapping, ax: Axes = None) -> Axes:
     """Draw a machine, or a mapping with its ranks on its machine, as ``hopbytes show -o`` draws it."""
-    from hopbytes.show.pictures import picture_of
-
-    return _drawn(picture_of(thing if isinstance(thing, Mapping) else _allocation(thing))[0], ax)
+    return _drawn(picture_of(thing if isinstance(thing, Mapping) else Allocation.of(thing))[0], ax)
 
 
 def network(
     where: Allocation, graph: CommGraph | None = None, mapping: Mapping | None = None, ax: Axes = None
 ) -> Axes:
     """Draw the network of a machine; with a pattern and a mapping, links are coloured by load."""
-    from hopbytes.show.network_layouts import network_panel
-
     mapping = None if mapping is None else Mapping.of(mapping)
     carried = None if graph is None or mapping is None else traffic.link_loads(CommGraph.of(graph), mapping)
-    return _drawn(network_panel(_allocation(where), loads=carried, mapping=mapping), ax)
-
-
-def _allocation(where: Any) -> Allocation:
-    return Allocation.of(where)
+    return _drawn(network_panel(Allocation.of(where), loads=carried, mapping=mapping), ax)
 
 
 def _drawn(panel: Panel, ax: Axes) -> Axes:
-    from hopbytes.show.back_ends import draw_on
-
     ax = _axes(ax, figsize=(panel.width / 96, panel.height / 96))
     box, figure = ax.get_position(), ax.figure.get_size_inches()
     scale = min(box.width * figure[0] * 96 / panel.width, box.height * figure[1] * 96 / panel.height)

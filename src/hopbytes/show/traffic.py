@@ -6,7 +6,6 @@ task to itself are left out everywhere.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Dictionary
 from typing import Any
@@ -79,14 +78,8 @@ class CommMatrix:
         """Number of rows and of columns."""
         return len(self.cells)
 
-    def extremes(self) -> tuple[int, int]:
-        """Return the smallest positive and the largest cell; (0, 0) if nothing is sent."""
-        return common_extremes([self])
-
-    def shades(self, lowest: int | None = None, highest: int | None = None) -> UInt8:
-        """Return the cells on a logarithmic scale."""
-        own = self.extremes()
-        low, high = own[0] if lowest is None else lowest, own[1] if highest is None else highest
+    def shades(self, low: int, high: int) -> UInt8:
+        """Return the cells on a logarithmic scale between two amounts."""
         sent, shades = self.cells > 0, np.zeros(self.cells.shape, np.uint8)
         part = np.ones(int(np.count_nonzero(sent)))
         if 0 < low < high:
@@ -96,13 +89,13 @@ class CommMatrix:
 
 
 def common_extremes(matrices: Iterable[CommMatrix]) -> tuple[int, int]:
-    """Return the smallest positive and the largest cell of several matrices, for one scale of colours."""
+    """Return the smallest positive and the largest cell of matrices; (0, 0) if nothing is sent."""
     cells = np.concatenate([np.zeros(0, np.int64), *(one.cells[one.cells > 0] for one in matrices)])
     return (int(cells.min()), int(cells.max())) if len(cells) else (0, 0)
 
 
 def comm_matrix(
-    graph: CommGraph, mapping: Mapping | None = None, *, weight: str = "bytes", most_rows: int | None = None
+    graph: CommGraph, mapping: Mapping | None = None, *, most_rows: int | None = None
 ) -> CommMatrix:
     """Return the communication matrix of a pattern with the tasks in machine order.
 
@@ -120,11 +113,15 @@ def comm_matrix(
     rows = -(-graph.n // per_row)
     position = np.empty(graph.n, np.int64)
     position[order] = np.arange(graph.n) // per_row
-    sources, weights = graph.sources(), graph.arc_messages() if weight == "messages" else graph.arc_volumes()
-    apart = sources != graph.targets
-    cells = np.zeros(rows * rows, np.int64)
-    np.add.at(cells, position[sources[apart]] * rows + position[graph.targets[apart]], weights[apart])
+    sources, targets, volumes = _apart(graph)
+    cells = group_sums(position[sources] * rows + position[targets], volumes, rows * rows)
     return CommMatrix(cells.reshape(rows, rows), graph.n, per_row, order, borders, nodes)
+
+
+def _apart(graph: CommGraph) -> tuple[Int32, Int32, Int64]:
+    """Return sources, targets and volumes of the arcs between different tasks."""
+    apart = graph.sources() != graph.targets
+    return graph.sources()[apart], graph.targets[apart], graph.arc_volumes()[apart]
 
 
 def _machine_order(mapping: Mapping) -> tuple[Int32, Int64, tuple[str, ...]]:
@@ -165,7 +162,6 @@ class LevelBytes:
     levels: tuple[str, ...]
     #: int64[mappings, levels]: Volume of the arcs whose PEs first differ at the level
     volumes: Int64
-    messages: Int64  # int64[mappings, levels]: Messages of the same arcs
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -175,20 +171,18 @@ class LevelBytes:
 
 def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBytes:
     """Return the volume per level of the machine for several mappings of a pattern on one machine."""
-    names = (*_level_names(next(iter(mappings.values())).where), SAME_PE)
-    volumes, messages = [], []
-    apart = graph.sources() != graph.targets
-    sources, targets = graph.sources()[apart], graph.targets[apart]
+    names = _level_names(next(iter(mappings.values())).where)
+    sources, targets, volumes = _apart(graph)
+    sums = []
     for mapping in mappings.values():
         _check_tasks(graph, mapping)
         level = _parting_level(mapping.where, mapping.pe[sources], mapping.pe[targets])
-        volumes.append(group_sums(level, graph.arc_volumes()[apart], len(names)))
-        messages.append(group_sums(level, graph.arc_messages()[apart], len(names)))
-    return LevelBytes(tuple(mappings), names, np.array(volumes, np.int64), np.array(messages, np.int64))
+        sums.append(group_sums(level, volumes, len(names)))
+    return LevelBytes(tuple(mappings), names, np.array(sums, np.int64))
 
 
 def _level_names(where: Allocation) -> tuple[str, ...]:
-    return tuple(level.name for level in where.machine.levels) or ("core",)
+    return *([level.name for level in where.machine.levels] or ["core"]), SAME_PE
 
 
 def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int32:
@@ -199,46 +193,39 @@ def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int32:
 
 @frozen(eq=False)
 class HopHistogram:
-    """Traffic by the number of hops (links of the shortest route), per mapping."""
+    """Volume by the number of hops (links of the shortest route), per mapping."""
 
     mappings: tuple[str, ...]
     #: int64[bars]: 0 for arcs that use no link; then every number of hops that occurs in some mapping,
     #: ascending
     hops: Int64
-    flows: Int64  # int64[mappings, bars]: Arcs, their messages and their volume
-    messages: Int64  # int64[mappings, bars]
     volumes: Int64  # int64[mappings, bars]
 
 
 def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHistogram:
-    """Return the traffic by number of hops for several mappings on a machine with links."""
-    rows: list[dict[int, Int64]] = []
-    sources, nothing = graph.sources(), np.zeros(3, np.int64)
+    """Return the volume by number of hops for several mappings on a machine with links."""
+    rows: list[dict[int, int]] = []
+    sources, targets, volumes = _apart(graph)
     for mapping in mappings.values():
         _check_tasks(graph, mapping)
         network_of(mapping.where, "a histogram of hops")
-        dilation = dilation_of(graph, mapping.where, mapping.pe)
-        row = {one.hops: np.array([one.flows, one.messages, one.volume], np.int64) for one in dilation}
+        row = {one.hops: one.volume for one in dilation_of(graph, mapping.where, mapping.pe)}
         ends = endpoints_of(mapping.where)[mapping.pe]
-        inside = (ends[sources] == ends[graph.targets]) & (sources != graph.targets)
-        weights = (inside, graph.arc_messages()[inside], graph.arc_volumes()[inside])
-        row[0] = row.get(0, nothing) + np.array([int(weight.sum()) for weight in weights], np.int64)
+        row[0] = row.get(0, 0) + int(volumes[ends[sources] == ends[targets]].sum())
         rows.append(row)
     hops = sorted({number for row in rows for number in row})
-    sums = np.array([[row.get(number, nothing) for number in hops] for row in rows], np.int64)
-    return HopHistogram(tuple(mappings), np.array(hops, np.int64), *np.moveaxis(sums, 2, 0))
+    sums = np.array([[row.get(number, 0) for number in hops] for row in rows], np.int64)
+    return HopHistogram(tuple(mappings), np.array(hops, np.int64), sums)
 
 
 @frozen(eq=False)
 class LinkLoads:
     """The load of every link that exists, in the order of link numbers."""
 
-    links: Int64  # int64[links]: Number of each link in the network
     names: tuple[str, ...]  # ``"A -> B"``, as ``hopbytes eval`` names them
     capacities: Int64  # int64[links]: In `unit`
     unit: str  # unit of capacities, such as ``"Mbit/s"``, or ``"as given"``
     volumes: Float64  # float64[links]: What crosses the link; integers if every flow takes a single path
-    messages: Float64  # float64[links]
 
     @property
     def congestion(self) -> Float64:
@@ -256,14 +243,11 @@ def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
     _check_tasks(graph, mapping)
     where, purpose = mapping.where, "loads of links"
     network = network_of(where, purpose)
-    volume = traffic(graph, graph.volumes, where, mapping.pe, purpose, priced=True)
-    messages = volume
-    if graph.messages is not None or graph.volumes is not None:
-        messages = traffic(graph, graph.messages, where, mapping.pe, purpose, priced=False)
-    links = np.flatnonzero(network.capacity > 0).astype(np.int64)
+    sums = traffic(graph, graph.volumes, where, mapping.pe, purpose, priced=True)
+    links = np.flatnonzero(network.capacity > 0)
     names = tuple(network.name_link(link) for link in links.tolist())
-    amounts = (sums.amounts[links] / float(1 << sums.shift) for sums in (volume, messages))
-    return LinkLoads(links, names, network.capacity[links], network.unit, *amounts)
+    volumes = sums.amounts[links] / float(1 << sums.shift)
+    return LinkLoads(names, network.capacity[links], network.unit, volumes)
 
 
 @frozen(eq=False)
@@ -287,53 +271,39 @@ def load_histogram(loads: Sequence[LinkLoads], bins: int = 20) -> LoadHistogram:
 
 @frozen
 class HeavyPair:
-    """Two tasks and what they exchange."""
+    """Two tasks, what they exchange, and where they are."""
 
     first: int  # tasks, first < second
     second: int
-    there: int  # volume from the first to the second, and from the second to the first
-    back: int
-    first_pe: str = ""  # where they are: ``"n1 core 4"``; empty without a mapping
-    second_pe: str = ""
+    volume: int  # in both directions
+    first_pe: str  # ``"n1 core 4"``
+    second_pe: str
     #: outermost level of the machine at which their PEs differ (``"node"``, ``"core"``); ``"same PE"`` if
-    #: they share one; empty without a mapping
-    level: str = ""
-    hops: int | None = None  # links between them; None on machines without links
-
-    @property
-    def volume(self) -> int:
-        """Volume in both directions."""
-        return self.there + self.back
+    #: they share one
+    level: str
+    hops: int | None  # links between them; None on machines without links
 
 
-def heaviest_pairs(
-    graph: CommGraph, mapping: Mapping | None = None, count: int = 10
-) -> tuple[HeavyPair, ...]:
+def heaviest_pairs(graph: CommGraph, mapping: Mapping, count: int = 10) -> tuple[HeavyPair, ...]:
     """Return the pairs of tasks that exchange most, descending; ties by task numbers."""
-    if mapping is not None:
-        _check_tasks(graph, mapping)
-    sources, targets = graph.sources().astype(np.int64), graph.targets.astype(np.int64)
-    apart = np.flatnonzero(sources != targets)
-    low, high = np.minimum(sources, targets)[apart], np.maximum(sources, targets)[apart]
+    _check_tasks(graph, mapping)
+    sources, targets, volumes = _apart(graph)
+    low, high = np.minimum(sources, targets).astype(np.int64), np.maximum(sources, targets)
     keys, pair = np.unique(low * graph.n + high, return_inverse=True)
-    there_and_back = np.zeros((len(keys), 2), np.int64)
-    back = (sources > targets)[apart].astype(np.int64)
-    np.add.at(there_and_back, (pair.reshape(-1), back), graph.arc_volumes()[apart])
-    volume = there_and_back.sum(axis=1)
-    order = np.argsort(-volume, kind="stable")[: max(0, count)]
-    order = order[volume[order] > 0]
+    sums = group_sums(pair.reshape(-1).astype(np.int32), volumes, len(keys))
+    order = np.argsort(-sums, kind="stable")[: max(0, count)]
+    order = order[sums[order] > 0]
     first, second = np.divmod(keys[order], graph.n)
-    pairs = [HeavyPair(*row) for row in np.column_stack([first, second, there_and_back[order]]).tolist()]
-    return tuple(pairs if mapping is None else (_located(pair, mapping) for pair in pairs))
+    rows = np.column_stack([first, second, sums[order]]).tolist()
+    return tuple(HeavyPair(a, b, volume, *_located([a, b], mapping)) for a, b, volume in rows)
 
 
-def _located(pair: HeavyPair, mapping: Mapping) -> HeavyPair:
-    """Return a pair with where its tasks are, the level at which their PEs differ, and the links between."""
-    where, pes = mapping.where, mapping.pe[[pair.first, pair.second]]
+def _located(tasks: list[int], mapping: Mapping) -> tuple[str, str, str, int | None]:
+    """Return the names of the PEs of two tasks, the level at which they differ, and the links between."""
+    where, pes = mapping.where, mapping.pe[tasks]
     level = int(_parting_level(where, pes[:1], pes[1:])[0])
     network, hops = where.machine.network(), None
     if network is not None:
         hops = int(network.hops(*endpoints_of(where)[pes]).reshape(-1)[0])
     first, second = (pe_name(where, pe) for pe in pes.tolist())
-    name = (*_level_names(where), SAME_PE)[level]
-    return dataclasses.replace(pair, first_pe=first, second_pe=second, level=name, hops=hops)
+    return first, second, _level_names(where)[level], hops

@@ -6,7 +6,7 @@ What takes time to import is imported by the functions that need it, since ``map
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,10 +63,7 @@ class Verdict:
     remark: str  # what a gain of time means; "" without one
     #: the bytes between nodes (or outermost units) of this mapping, in order, and as recorded, in words
     traffic: tuple[str, ...]
-    comm_cost: int  # J
-    comm_cost_in_order: int
-    between: int | None  # volume between nodes; None on a machine of one node
-    between_in_order: int | None
+    evaluation: Evaluation  # of this mapping and of the launcher's order
     unit: str  # of volumes: ``"B"``, ``"messages"``, or "" if they are no bytes
     predicted: Prediction | None  # of this mapping and of the launcher's order, if a time was predicted
     usual: Prediction | None
@@ -89,10 +86,15 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         own, usual = self.predicted, self.usual
+        mapping, base = self.evaluation.mapping, self.evaluation.in_order
+        assert base is not None
+        between, between_in_order = (  # None on a machine of one node
+            None if one.traffic is None else int(one.traffic.inter_node_volume) for one in (mapping, base)
+        )
         return {
             "decision": self.decision, "keep": self.keep, "sentences": self.sentences,
-            "comm_cost": self.comm_cost, "comm_cost_in_order": self.comm_cost_in_order,
-            "between_nodes": self.between, "between_nodes_in_order": self.between_in_order,
+            "comm_cost": mapping.comm_cost, "comm_cost_in_order": base.comm_cost,
+            "between_nodes": between, "between_nodes_in_order": between_in_order,
             "unit": self.unit, "grade": None if own is None else own.grade,
             "seconds": None if own is None else own.seconds,
             "seconds_in_order": None if usual is None else usual.seconds,
@@ -116,8 +118,6 @@ def verdict(
     from hopbytes.cost.metrics.baselines import in_order, is_partition
     from hopbytes.patterns.ml import is_training
 
-    own, base = evaluation.mapping, evaluation.in_order
-    assert base is not None
     training = is_training(graph)
     if usual is None and not is_partition(mapping):
         usual = Mapping(in_order(graph, mapping, evaluation.launcher), mapping.where)
@@ -126,11 +126,9 @@ def verdict(
         times = predictions or _predicted(graph, usual, mapping)
         decision, sentence = _decided(times, usual, mapping, name, training)
         if decision == OPEN:
-            sentence += _by_cost(own.comm_cost, base.comm_cost)
+            assert evaluation.in_order is not None
+            sentence += _by_cost(evaluation.mapping.comm_cost, evaluation.in_order.comm_cost)
         predictions = None if isinstance(times, str) else times
-    between, before = (
-        None if one.traffic is None else int(one.traffic.inter_node_volume) for one in (own, base)
-    )
     measure = "" if training else " ('hopbytes bench-pattern' measures it)"
     remark = f"The program gains this share of the time that it waits for them{measure}."
     if predictions is not None:
@@ -142,59 +140,46 @@ def verdict(
         what = "bytes"
     return Verdict(
         decision, sentence, remark if decision == CHANGE else "",
-        tuple(_between_units(evaluation, mapping, unit, what, training)),
-        own.comm_cost, base.comm_cost, between, before, unit,
+        tuple(_between_units(evaluation, mapping, unit, what, training)), evaluation, unit,
         predictions[1] if predictions else None, predictions[0] if predictions else None,
     )  # fmt: skip
 
 
-class Judged(NamedTuple):
-    """The metrics of a mapping, and the verdict on it."""
-
-    evaluation: Evaluation
-    verdict: Verdict
-
-
 def judged(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
-) -> Judged:
-    """Return the metrics of a mapping under the weights for which it was made, and the verdict on it."""
+) -> Verdict:
+    """Return the verdict on a mapping under the weights for which it was made."""
     from hopbytes.cost.metrics.evaluation import evaluate
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
     weighted, threads = graph.with_weights(mapping.info.get("weight", "bytes")), mapping.info.get("threads")
     evaluation = evaluate(weighted, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
-    return Judged(evaluation, verdict(graph, mapping, evaluation))
+    return verdict(graph, mapping, evaluation)
 
 
 def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Verdict:
     """Return the verdict on a mapping whose bytes were evaluated; `map` gave the same when it made it."""
     if mapping.info.get("weight", "bytes") in ("bytes", "time"):
         return verdict(graph, mapping, evaluation)
-    return judged(graph, mapping, launcher=evaluation.launcher).verdict
+    return judged(graph, mapping, launcher=evaluation.launcher)
 
 
-def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]:
-    """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
+def map_summary(graph: CommGraph, mapping: Mapping, verdict: Verdict) -> list[str]:
+    """Return the sentences about a mapping: the verdict, the slots in use, the numbers, and the phases."""
     from hopbytes.cost.metrics.parallelism import parallelism
     from hopbytes.show.evaluation_text import summary
 
-    line = f"{mapping.info['problem']}: {summary(judged.evaluation, mapping)}"
+    line = f"{mapping.info['problem']}: {summary(verdict.evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
-    kinds = map(str, parallelism(graph, mapping))
-    parts = (*judged.verdict.sentences, *kinds, slots_sentence(mapping), line, *phase_sentences(mapping))
-    return [text for text in parts if text]
-
-
-def phase_sentences(mapping: Mapping) -> list[str]:
-    """Return a line about every phase of a mapping."""
-    return [
+    phases = [
         f"{phase['name'][:40]}, weight {phase['weight']:g}: J {phase['comm_cost']:,}, "
         f"in order {phase['in_order']:,}"
         for phase in mapping.info.get("phases", ())
     ]
+    kinds = map(str, parallelism(graph, mapping))
+    return [text for text in (*verdict.sentences, *kinds, slots_sentence(mapping), line, *phases) if text]
 
 
 def volume_unit(graph: CommGraph, mapping: Mapping) -> str:

@@ -126,9 +126,9 @@ class Round:
             most = max(most, float(busy.max(initial=0.0)))
         return most
 
-    def hottest(self, count: int = LINKS_NAMED) -> tuple[tuple[str, float, float], ...]:
+    def hottest(self) -> tuple[tuple[str, float, float], ...]:
         """Return name, bytes and seconds of the busiest links, busiest first; ties by number."""
-        order = np.argsort(-self.use.seconds, kind="stable")[:count]
+        order = np.argsort(-self.use.seconds, kind="stable")[:LINKS_NAMED]
         return tuple(
             (self.links.name_link(int(link)), float(self.use.bytes[link]), float(self.use.seconds[link]))
             for link in order

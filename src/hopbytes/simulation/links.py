@@ -93,6 +93,17 @@ def missing(what: str) -> UnsupportedError:
     )
 
 
+def copy_speeds(where: Allocation, speeds: Speeds | None) -> tuple[float, float]:
+    """Return bytes per second and seconds of a message inside a node, at its outermost level that has them.
+    """
+    node = where.machine.level_named(NODE_NAMES)
+    inside = where.machine.levels[0 if node is None else node + 1 :]
+    usual = NAMED[USUAL] if speeds is None else speeds
+    rate = next((level.bandwidth for level in inside if level.bandwidth), usual.copy_bandwidth)
+    wait = next((level.latency for level in inside if level.latency is not None), usual.copy_latency)
+    return rate, wait
+
+
 def node_links(where: Allocation, speeds: Speeds | None) -> NodeLinks:
     """Return the links of a machine."""
     network: Network | None = where.machine.network()

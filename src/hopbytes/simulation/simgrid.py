@@ -17,17 +17,16 @@ import numpy as np
 
 from hopbytes._arrays import Array, Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, HopbytesError, MissingPackageError, UnsupportedError, printable
+from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError, printable
 from hopbytes.formats.base import MARK
-from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.traces import trace_actions
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import BATCH, Phase, Ports, Round
-from hopbytes.simulation.links import NodeLinks, Speeds
+from hopbytes.simulation.links import NodeLinks, Speeds, copy_speeds
 from hopbytes.text.leftovers import name_of_process, remove_left
+from hopbytes.text.lines import shown
 
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30
@@ -188,14 +187,7 @@ def _one_path(links: Int64, tail: Int64, head: Int64, start: int, end: int, shif
 
 def platform_of(mapping: Mapping, load: Round, speeds: Speeds | None) -> Platform:
     """Return the platform of the ports of a mapping."""
-    where = mapping.where
-    node = where.machine.level_named(NODE_NAMES)
-    inside = where.machine.levels[0 if node is None else node + 1 :]
-    rate = next((level.bandwidth for level in inside if level.bandwidth), None)
-    wait = next((level.latency for level in inside if level.latency is not None), None)
-    usual = (10e9, 3e-7) if speeds is None else (speeds.copy_bandwidth, speeds.copy_latency)
-    copy = usual[0] if rate is None else rate, usual[1] if wait is None else wait
-    return Platform(load.links, load.ports, where, copy)
+    return Platform(load.links, load.ports, mapping.where, copy_speeds(mapping.where, speeds))
 
 
 def _every_pair(count: int) -> tuple[Int64, Int64]:
@@ -263,26 +255,25 @@ def actions(sources: Array, targets: Array, volumes: Float64, tasks: int) -> Ite
 def actions_in_order(path: str, tasks: int) -> Iterator[str]:
     """Yield the actions of a trace as SimGrid 3.20 and later reads them, without computation."""
     begun, ended = set[int](), set[int]()
-    for name, line_number, fields in trace_actions(path):
+    for lines, fields in trace_actions(path):
         action, values = fields[1].lower(), fields[2:]
         if action in LEFT_OUT:
             continue
         if action not in PASSED:
             known = ", ".join(sorted(action.decode() for action in PASSED))
-            what = f"{shown(fields[1])}, expected an action that can be replayed ({known})"
-            raise FormatError(name, line_number, what)
+            raise lines.error(f"{shown(fields[1])}, expected an action that can be replayed ({known})")
         for value in (fields[0], *values):
             if not VALUE.fullmatch(value):
-                raise FormatError(name, line_number, f"{shown(value)}, expected a number")
+                raise lines.error(f"{shown(value)}, expected a number")
         rank = int(fields[0]) if fields[0].isdigit() else -1
         if not 0 <= rank < tasks:
-            raise FormatError(name, line_number, f"rank {shown(fields[0])}, expected 0 to {tasks - 1}")
+            raise lines.error(f"rank {shown(fields[0])}, expected 0 to {tasks - 1}")
         if action == b"init":
             begun.add(rank)
         elif action == b"finalize":
             ended.add(rank)
         elif rank not in begun:
-            raise FormatError(name, line_number, f"rank {rank} begins with {shown(fields[1])}, expected init")
+            raise lines.error(f"rank {rank} begins with {shown(fields[1])}, expected init")
         if action in TAGGED and len(values) == 2:
             values.insert(1, b"0")
         if action in COMPUTING and len(values) > 1:

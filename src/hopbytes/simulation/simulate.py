@@ -17,7 +17,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import SECONDS_PER_FLOW, Round, flows_seconds, phase_of, round_on
-from hopbytes.simulation.links import USUAL, Speeds, node_links, speeds_named
+from hopbytes.simulation.links import USUAL, Speeds, copy_speeds, node_links, speeds_named
 from hopbytes.text.open_input import path_text
 from hopbytes.util.checks import check_texts, check_truths, positive, whole
 from hopbytes.util.quantities import duration, short_amount
@@ -236,7 +236,10 @@ def simulate(
     iterations = None if iterations is None else whole("iterations", iterations, 1)
     eager = None if eager is None else whole("eager", eager, 0)
     graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    _check(graph, mapping, grade)
+    if mapping.n != graph.n:
+        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    if grade not in GRADES:
+        raise unknown_name("grade", grade, GRADES)
     if grade == "replay":
         _simgrid().check_installed()
     began = time.perf_counter()
@@ -311,7 +314,7 @@ def _waiting(
 
     program = program_of(path, graph.n)
     limit = recorded_eager(graph) if eager is None else eager
-    copy = _simgrid().platform_of(mapping, load, speeds).copy
+    copy = copy_speeds(mapping.where, speeds)
     times = both_times(program, load, copy, limit, bytes_scale=bytes_scale, timeout=timeout)
     share = f"{len(program.bytes):,} messages in {len(program.kinds):,} steps were replayed"
     return times, (share, EAGER.format(limit), *program.notices)
@@ -332,10 +335,3 @@ def _announce(flows: int, messages: int, grade: str, announce: Callable[[str], N
     if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
         announce(f"{what}, which takes up to about {length}")
-
-
-def _check(graph: CommGraph, mapping: Mapping, grade: str) -> None:
-    if mapping.n != graph.n:
-        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
-    if grade not in GRADES:
-        raise unknown_name("grade", grade, GRADES)

@@ -7,7 +7,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,10 @@ from hopbytes.engine.control import RunControl, interruptible
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.patterns.traces import TraceStep, steps_of_trace
 from hopbytes.kernels.base import kernel
-from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.collective_messages import KINDS
 from hopbytes.patterns.collective_rounds import rounds
-from hopbytes.simulation.bound import Round, phase_of, round_on
-from hopbytes.simulation.links import USUAL, node_links, speeds_named
+from hopbytes.simulation.bound import Round
 
 #: Kinds of steps and protocols of messages, in the order of core/simulation/waiting.hpp.
 SEND, POST, RECEIVED, SENT = range(4)
@@ -177,24 +174,15 @@ class _Builder:
         pending: dict[tuple[int, int, int], deque[tuple[int, int]]] = defaultdict(deque)
         call = 0
         for step in steps:
-            if step.what.endswith("send"):
-                message = next(sends)
-                if message in lost:
+            is_send = step.what.endswith("send")
+            if is_send or step.what in ("recv", "irecv"):
+                message = next(sends if is_send else receives)
+                if message < 0 or message in lost:
                     continue
-                made.append((SEND, message))
-                if step.what.startswith("i"):
-                    pending[own, step.peer, step.tag].append((SENT, message))
-                else:
-                    made.append((SENT, message))
-            elif step.what in ("recv", "irecv"):
-                message = next(receives)
-                if message < 0:
-                    continue
-                made.append((POST, message))
-                if step.what == "irecv":
-                    pending[step.peer, own, step.tag].append((RECEIVED, message))
-                else:
-                    made.append((RECEIVED, message))
+                begin, end = (SEND, SENT) if is_send else (POST, RECEIVED)
+                key = (own, step.peer, step.tag) if is_send else (step.peer, own, step.tag)
+                made.append((begin, message))
+                (pending[key] if step.what.startswith("i") else made).append((end, message))
             elif step.what == "wait":
                 requests = pending[step.peer, step.target, step.tag]
                 if requests:
@@ -251,40 +239,16 @@ def replayed(
     return float(ends.max(initial=0.0))
 
 
-class Times(NamedTuple):
-    """Seconds of a replay under two protocols: what an MPI library does lies between them."""
-
-    at_once: float  # messages of up to the eager limit travel when they are sent
-    posted: float  # all data travel when the receive is posted; senders of eager messages do not wait
-
-    def beside(self, usual: Times) -> float:
-        """Return the larger of the two ratios to the times of another mapping."""
-        ratios = [own / other for own, other in zip(self, usual, strict=True) if other]
-        return max(ratios, default=1.0)
-
-
 def both_times(
     program: Program, load: Round, copy: tuple[float, float], eager: int, **options: Any
-) -> Times:
-    """Replay a program under both protocols."""
+) -> tuple[float, float]:
+    """Replay a program under two protocols; what an MPI library does lies between them.
+
+    First messages of up to the eager limit travel when they are sent. Then all data travel when the receive
+    is posted, and senders of eager messages do not wait.
+    """
     once = replayed(program, load, copy, eager=eager, **options)
-    return Times(once, replayed(program, load, copy, eager=-1, detached=eager, **options))
-
-
-class Clock:
-    """Replays of one program on mappings to one machine."""
-
-    def __init__(self, graph: CommGraph, where: Allocation, path: str, assume: str = USUAL) -> None:
-        self.program, self.eager = program_of(path, graph.n), recorded_eager(graph)
-        self.phase, self.speeds = phase_of(graph, iterations=1), speeds_named(assume)
-        self.links = node_links(where, self.speeds)
-
-    def times(self, mapping: Mapping) -> Times:
-        from hopbytes.simulation.simgrid import platform_of
-
-        load = round_on(self.phase, mapping, self.links, self.speeds)
-        copy = platform_of(mapping, load, self.speeds).copy
-        return both_times(self.program, load, copy, self.eager)
+    return once, replayed(program, load, copy, eager=-1, detached=eager, **options)
 
 
 def _paths(

@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Mapper
+from hopbytes.algorithms.shared.quotient_graph import graph_among
 from hopbytes.cost.objectives.comm_cost import CommCost, objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -238,18 +239,9 @@ def _mapped_inside(
         tasks = np.arange(first, first + len(group))
         first += len(group)
         if len(group) > 2:  # with two tasks there is only one distance
-            best[tasks] = group[map_tasks(_induced(graph, tasks), where.select(group), **options).pe]
+            best[tasks] = group[map_tasks(graph_among(graph, tasks), where.select(group), **options).pe]
     cheaper = _cost(graph, where, best, options) < _cost(graph, where, start, options)
     return best if cheaper else start
-
-
-def _induced(graph: CommGraph, tasks: Int64) -> CommGraph:
-    first, last = int(graph.indptr[tasks[0]]), int(graph.indptr[tasks[-1] + 1])
-    source = np.repeat(np.arange(len(tasks)), np.diff(graph.indptr[tasks[0] : tasks[-1] + 2]))
-    target = graph.targets[first:last] - tasks[0]
-    keep = (target >= 0) & (target < len(tasks))
-    volumes = None if graph.volumes is None else graph.volumes[first:last][keep]
-    return CommGraph.from_edges(source[keep], target[keep], volumes, n=len(tasks))
 
 
 def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:

@@ -17,7 +17,8 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
-from hopbytes.errors import HopbytesError, InfeasibleError
+from hopbytes.algorithms.multisection.hierarchy import fixed_loads
+from hopbytes.errors import InfeasibleError, internal_error
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, held
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -95,7 +96,7 @@ def feasible(problem: Problem, pe: Int32) -> bool:
 def verify(problem: Problem, pe: Int32) -> None:
     """Check a result against the problem by recounting the tasks of every PE."""
     if (what := _fault(problem, pe)) is not None:
-        raise HopbytesError(f"internal error: {what}; please report this")
+        raise internal_error(what)
 
 
 def _fault(problem: Problem, pe: Int32) -> str | None:
@@ -295,15 +296,12 @@ class _Chains:
 
 def check_fixed_loads(
     loads: Int64 | None, caps: Int64, linear_cost: LinearCost, unit: int = 1
-) -> Int64:
-    """Return int64[k], the load of the tasks fixed to each PE; raise InfeasibleError if it is too large.
+) -> None:
+    """Raise InfeasibleError if the load of the tasks that are fixed to a PE is too large.
 
     Loads and caps count multiples of `unit`; the error names what users gave.
     """
-    alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
-    tasks = np.flatnonzero(alone)
-    pes = linear_cost.pes[linear_cost.indptr[tasks]]
-    sums = group_sums(pes, np.ones(len(tasks), np.int64) if loads is None else loads[tasks], len(caps))
+    sums = fixed_loads(linear_cost, loads, len(caps))
     over = np.flatnonzero(sums > caps)
     if len(over):
         pe = int(over[0])
@@ -312,7 +310,6 @@ def check_fixed_loads(
             f"the tasks fixed to PE {pe} sum to {sums[pe] * unit}, but it may {what} {caps[pe] * unit}: "
             "fix fewer tasks there, or allow a larger imbalance or capacity"
         )
-    return sums
 
 
 # ----------------------------------------------------------------------------------- the current mapping

@@ -13,14 +13,14 @@ from hopbytes.algorithms.mappers.device_rounds import DeviceRounds, prepared_dis
 from hopbytes.engine.control import MOST
 from hopbytes.engine.device import Device, chosen, enough_memory
 from hopbytes.engine.device_rounds import DeviceDistances, DeviceGraph, cost_of, symmetric_graph
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError, WrongTypeError
+from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
 from hopbytes.machines.distances import TableDistance
 from hopbytes.model.allocation import Allocation, PlaceLike
-from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound
+from hopbytes.model.capacities import MAX_TOTAL_LOAD, exact_imbalance, load_bound, sum_of
 from hopbytes.solve.map_tasks import warn_of
 from hopbytes.solve.presets import fast, turbo
 from hopbytes.util.checks import check_texts, thread_count, whole
-from hopbytes.util.integers import MAX_TASKS
+from hopbytes.util.integers import MAX_TASKS, check_limit
 
 #: Device types of DLPack whose memory a GPU reads.
 _ON_GPU = (2, 13)
@@ -135,9 +135,9 @@ def map_arrays(
         graph = symmetric_graph(at, start, adj, weight, load)
         _, distances = prepared_distances(at, where, None, 0, threads)
         total = graph.total_weight if weight is None else max(graph.total_weight, int(weight.sum()))
-        if total * where.distance.largest > MOST:
-            raise ScaleError(f"volumes of {total} in all times distances exceed 2^59: divide them")
-        bounds = Bounds(_bounds(where.capacity, where.k, int(load.sum()), imbalance))
+        check_limit(f"volumes of {total} in all times distances", total * where.distance.largest, MOST)
+        shares = np.ones(where.k, np.int64) if where.capacity is None else where.capacity
+        bounds = Bounds(load_bound(None, int(load.sum()), shares, exact_imbalance(imbalance)).caps)
         effort = Effort(whole("seed", seed, 0), threads)
         if why:
             effort.notices.append(f"mapped by the CPU: {why}")
@@ -151,14 +151,10 @@ def map_arrays(
     if over > 0:
         effort.notices.append(f"a PE holds {over:,} more than its bound, since loads of tasks are large")
     warn_of(effort.notices, stacklevel=2)
-    return ArrayMapping(_returned(indptr, pe), cost, int(held.max()), int(bounds.load.max()), at.name)
-
-
-def _bounds(capacity: Any, k: int, total: int, imbalance: float | str | Fraction) -> Any:
-    if total > MAX_TOTAL_LOAD:
-        raise ScaleError(f"loads sum to {total}, more than 2^62: divide them")
-    shares = np.ones(k, np.int64) if capacity is None else capacity
-    return load_bound(None, total, shares, exact_imbalance(imbalance)).caps
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(indptr, torch.Tensor):
+        pe = torch.from_dlpack(pe)
+    return ArrayMapping(pe, cost, int(held.max()), int(bounds.load.max()), at.name)
 
 
 def _on_gpu(array: Any) -> bool:
@@ -185,8 +181,7 @@ def _checked(device: Device, indptr: Any, targets: Any, volumes: Any, loads: Any
             continue
         if int(values.min()) < 0:
             raise FormatError(f"`{name}`", None, f"{int(values.min())}, expected integers >= 0")
-        if (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum()) > MAX_TOTAL_LOAD:
-            raise ScaleError(f"{name} sum to more than 2^62: divide them")
+        check_limit(f"{name} sum to {sum_of(values)}", sum_of(values), MAX_TOTAL_LOAD)
     bad = xp.full(1, n, np.int64)
     device.run("check_rows", n, start, adj, bad)
     if int(bad[0]) < n:
@@ -213,9 +208,3 @@ def _taken(
         what = f"{int(array.min())} to {int(array.max())}, expected 0 to {below - 1}"
         raise FormatError(f"`{name}`", None, what)
     return xp.ascontiguousarray(array.astype(kind, copy=False))
-
-
-def _returned(like: Any, pe: Any) -> Any:
-    """Return the mapping as an array of the library of the graph."""
-    torch = sys.modules.get("torch")
-    return torch.from_dlpack(pe) if torch is not None and isinstance(like, torch.Tensor) else pe

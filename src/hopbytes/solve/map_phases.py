@@ -12,7 +12,7 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.cost.metrics.baselines import in_order
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.errors import HopbytesWarning, ScaleError, UnsupportedError, WrongTypeError, unknown_name
+from hopbytes.errors import HopbytesWarning, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
@@ -20,7 +20,7 @@ from hopbytes.model.phases import Phases
 from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.method import MethodLike
 from hopbytes.solve.presets import DEFAULT
-from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.integers import MAX_SUM, check_limit
 
 GOALS = ("sum", "max")
 #: Sums that the search for the least maximum subtracts from each other twice must be below this.
@@ -82,8 +82,10 @@ def map_phases(
     """
     if goal not in GOALS:
         raise unknown_name("goal", goal, GOALS)
-    if isinstance(graphs, (str, CommGraph)) or not isinstance(graphs, Sequence) or not len(graphs):
+    if isinstance(graphs, (str, CommGraph)) or not isinstance(graphs, Sequence):
         raise WrongTypeError(f"phases {type(graphs).__name__}, expected a list of patterns")
+    if not len(graphs):
+        raise UnsupportedError("phases [], expected at least one pattern")
     phases, where = Phases.of([CommGraph.checked(graph) for graph in graphs], weights), Allocation.of(where)
     graph = phases.combined()
     if goal == "sum":
@@ -111,10 +113,8 @@ def _least_maximum(
 ) -> Mapping:
     if options.get("objective") not in (None, "comm_cost") or options.get("weight", "bytes") != "bytes":
         raise UnsupportedError("the goal max with another objective or weight, expected comm_cost of bytes")
-    if graph.total_volume * int(where.distance.largest) > MOST_COST:
-        factor = -(-graph.total_volume * int(where.distance.largest) // MOST_COST)
-        what = "weighted volumes x distances exceed 2^60"
-        raise ScaleError(f"{what}: divide the phase weights by {factor} or more")
+    most = graph.total_volume * int(where.distance.largest)
+    check_limit(f"weighted volumes x distances of {most}", most, MOST_COST, "the phase weights")
     limits = options.get("limits")
     if limits is not None:
         seconds = None if limits.time is None else limits.time / ROUNDS

@@ -6,13 +6,12 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.streaming import (
     CheckedStream,
@@ -27,9 +26,16 @@ from hopbytes.algorithms.streaming import (
 )
 from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streaming import open_graph
-from hopbytes.kernels.streaming import MappingState, TreeOfPes
+from hopbytes.kernels.streaming import MappingState
 from hopbytes.model.allocation import Allocation, PlaceLike
-from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
+from hopbytes.model.capacities import (
+    count_bounds,
+    exact_imbalance,
+    group_sums,
+    load_bound,
+    relative_excess,
+    sum_of,
+)
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks, warn_of
@@ -133,61 +139,43 @@ def map_stream(
     slack, where = exact_imbalance(imbalance), Allocation.of(where)
     began = time.monotonic()
     with open_graph(path, format, max_bytes=max_bytes) as stream:
-        blocks = CheckedStream(stream, progress)
-        bounds = _Bounds.of(stream.loads(), stream.n, where, slack)
-        run = _Run(blocks, where, bounds, {"method": preset, "seed": seed, "threads": threads})
-        state = run.first_pass(buffer, imbalance)
+        run = _Run(CheckedStream(stream, progress), where, slack, {"seed": seed, "threads": threads})
+        state = run.first_pass(buffer, preset, imbalance)
         for _ in range(passes - 1):
-            run.moves += refine(blocks, bounds.tree, state, bounds.loads)
+            run.moves += refine(run.blocks, run.tree, state, run.loads)
         pe = run.within_bounds(state, strict=strict_balance)
         mapped = time.monotonic()
-        cost = comm_cost(blocks, where, pe)
-        info = run.report(pe, cost, {"passes": passes, "buffer": buffer, "preset": preset}, slack)
+        method = f"stream:passes={passes},buffer={buffer}"
+        info = run.report(pe, method, None if run.sketch is None else preset)
         info["seconds"] = {"map": mapped - began, "verify": time.monotonic() - mapped}
         info["notices"] = [*stream.notices, *info["notices"]]
     warn_of(info["notices"], stacklevel=2)
     return Mapping(pe, where, info)
 
 
-@frozen(eq=False)
-class _Bounds:
-    """Loads that bounds take into account, and the largest load and number of tasks without load per PE."""
-
-    loads: Int64 | None
-    load_caps: Int64
-    zero_load_caps: Int64
-    tree: TreeOfPes
-    heavy: int
-    unit: int
-
-    @classmethod
-    def of(cls, loads: Int64 | None, n: int, where: Allocation, slack: Any) -> _Bounds:
-        """Return the bounds; with at most as many tasks as PEs every PE holds one."""
-        capacity = np.ones(where.k, np.int64) if where.capacity is None else where.capacity
-        found = load_bound(None if n <= where.k else loads, n, capacity, slack)
-        caps = np.ones(where.k, np.int64) if n <= where.k else found.caps
-        zero_load = 0 if found.loads is None else int(np.count_nonzero(found.loads == 0))
-        zero_load_caps = count_bounds(zero_load, capacity, slack)
-        tree = tree_of(where, caps, zero_load_caps)
-        return cls(found.loads, caps, zero_load_caps, tree, found.heavy, found.unit)
-
-
-@dataclass(slots=True)
 class _Run:
-    blocks: CheckedStream
-    where: Allocation
-    bounds: _Bounds
-    options: dict[str, Any]
-    moves: int = 0
-    clusters: int = 0
-    sketch: Sketch | None = None
-    repaired: int = 0
+    """The loads and bounds that count, where with at most as many tasks as PEs every PE holds one task."""
 
-    def first_pass(self, buffer: int, imbalance: float | str) -> MappingState:
+    def __init__(
+        self, blocks: CheckedStream, where: Allocation, slack: Fraction, options: dict[str, Any]
+    ) -> None:
+        self.blocks, self.where, self.options = blocks, where, options
+        n, loads, one_each = blocks.stream.n, blocks.stream.loads(), np.ones(where.k, np.int64)
+        few, capacity = n <= where.k, one_each if where.capacity is None else where.capacity
+        self.bound = load_bound(None if few else loads, n, capacity, slack)
+        #: loads that bounds take into account, and the largest load of each PE
+        self.loads, self.caps = self.bound.loads, one_each if few else self.bound.caps
+        zero_load = 0 if self.loads is None else int(np.count_nonzero(self.loads == 0))
+        self.zero_load_caps = count_bounds(zero_load, capacity, slack)
+        self.tree = tree_of(where, self.caps, self.zero_load_caps)
+        self.moves = self.clusters = self.repaired = 0
+        self.sketch: Sketch | None = None
+
+    def first_pass(self, buffer: int, preset: str, imbalance: float | str) -> MappingState:
         """Return a first mapping: of clusters in the buffer, or of one vertex after the other."""
-        n, k, loads = self.blocks.stream.n, self.where.k, self.bounds.loads
+        n, k, loads = self.blocks.stream.n, self.where.k, self.loads
         if buffer == 0 or n <= k or n == 0:
-            state = place_online(self.blocks, self.bounds.tree, loads)
+            state = place_online(self.blocks, self.tree, loads)
             check_sums(self.blocks.total_weight, self.where)
             return state
         total = n if loads is None else sum_of(loads)
@@ -202,62 +190,59 @@ class _Run:
         self.sketch.release()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HopbytesWarning)
-            found = map_tasks(graph, self.where, partition=True, imbalance=imbalance, **self.options)
-        return state_of(found.pe[cluster_of], self.bounds.tree, loads)
+            found = map_tasks(
+                graph, self.where, preset, partition=True, imbalance=imbalance, **self.options
+            )
+        return state_of(found.pe[cluster_of], self.tree, loads)
 
     def within_bounds(self, state: MappingState, *, strict: bool) -> Int32:
         """Return PEs that keep the bounds as far as loads allow; what is left over is moved by load alone."""
-        pe, loads, k = state.pe, self.bounds.loads, self.where.k
+        pe, loads = state.pe, self.loads
         if self._over(pe):
             none = np.empty(0, np.int32)
             alone = CommGraph.from_edges(none, none, n=len(pe))
             before = pe
-            pe = meet_bounds(alone, self.where, pe, loads, self.bounds.load_caps).pe
+            pe = meet_bounds(alone, self.where, pe, loads, self.caps).pe
             if loads is not None and int(loads.min(initial=1)) == 0:
                 zero_load = (loads == 0).astype(np.int64)
-                pe = meet_bounds(alone, self.where, pe, zero_load, self.bounds.zero_load_caps).pe
+                pe = meet_bounds(alone, self.where, pe, zero_load, self.zero_load_caps).pe
             self.repaired = int(np.count_nonzero(pe != before))
         if strict and self._over(pe):
-            kept, caps, unit = group_sums(pe, loads, k), self.bounds.load_caps, self.bounds.unit
+            kept, caps, unit = group_sums(pe, loads, self.where.k), self.caps, self.bound.unit
             worst = int(np.argmax(kept - caps))
             what = f"the loads could not be kept within {caps[worst] * unit} per PE"
             raise InfeasibleError(f"{what}: PE {worst} holds {kept[worst] * unit}; allow a larger imbalance")
         return pe
 
     def _over(self, pe: Int32) -> bool:
-        loads, k = self.bounds.loads, self.where.k
-        over = bool(np.any(group_sums(pe, loads, k) > self.bounds.load_caps))
+        loads, k = self.loads, self.where.k
+        over = bool(np.any(group_sums(pe, loads, k) > self.caps))
         if loads is None:
             return over
         zero_load = group_sums(pe, (loads == 0).astype(np.int64), k)
-        return over or bool(np.any(zero_load > self.bounds.zero_load_caps))
+        return over or bool(np.any(zero_load > self.zero_load_caps))
 
-    def report(self, pe: Int32, cost: int, method: dict[str, Any], slack: Any) -> dict[str, Any]:
-        """Return ``Mapping.info``, in which loads are counted from the result."""
-        bounds, k = self.bounds, self.where.k
-        kept = group_sums(pe, bounds.loads, k)
-        met = bool(np.all(kept <= bounds.load_caps))
+    def report(self, pe: Int32, method: str, preset: str | None) -> dict[str, Any]:
+        """Return ``Mapping.info``, in which loads are counted and J is computed from the result."""
+        cost, heavy = comm_cost(self.blocks, self.where, pe), self.bound.heavy
+        kept = group_sums(pe, self.loads, self.where.k)
+        met = bool(np.all(kept <= self.caps))
         notices = [] if met else ["the loads could not be kept within the bound"]
-        if bounds.heavy:
-            what = "task is heavier" if bounds.heavy == 1 else "tasks are heavier"
-            has = "has a PE" if bounds.heavy == 1 else "have a PE each"
-            notices.append(f"{bounds.heavy} {what} than a fair share and {has}")
+        if heavy:
+            what, has = ("task is", "has a PE") if heavy == 1 else ("tasks are", "have a PE each")
+            notices.append(f"{heavy} {what} heavier than a fair share and {has}")
         work = {"passes": self.blocks.passes, "moves": self.moves, "repair_moves": self.repaired}
         if self.sketch is not None:
             work |= {"clusters": self.clusters, "contractions": self.sketch.contractions}
             work["dropped_pairs"] = self.sketch.dropped
-        named = ",".join(f"{key}={value}" for key, value in method.items() if key != "preset")
-        mean = kept.sum() / k
         return {
-            "problem": "partition", "mapper": f"stream:{named}", "preset": None if self.sketch is None else
-            method["preset"], "refine": [], "objective": "comm_cost", "objective_value": cost,
-            "weight": "bytes", "seed": self.options["seed"], "threads": self.options["threads"] or 1,
-            "version": __version__, "deterministic": True, "work": dict(sorted(work.items())),
-            "comm_cost": cost, "imbalance": float(kept.max() / mean - 1) if mean else 0.0,
+            "problem": "partition", "mapper": method, "preset": preset, "refine": [],
+            "objective": "comm_cost", "objective_value": cost, "weight": "bytes",
+            "seed": self.options["seed"], "threads": self.options["threads"] or 1, "version": __version__,
+            "deterministic": True, "work": dict(sorted(work.items())), "comm_cost": cost,
+            "imbalance": relative_excess(kept, int(kept.sum()), self.where.capacity),
             "balance": "met" if met else "relaxed",
-            "bound_asked": int(bounds.load_caps.max()) * bounds.unit,
-            "bound_kept": int(kept.max()) * bounds.unit,
+            "bound_asked": int(self.caps.max()) * self.bound.unit,
+            "bound_kept": int(kept.max()) * self.bound.unit,
             "notices": notices, "history": [],
         }
-
-

@@ -254,7 +254,7 @@ def run_report(
     timed = {} if weight != "time" else _time_report(graph, task, pe, form)
     loads = group_sums(result.pe, problem.graph.loads, problem.where.k)
     notices = [*_scale_notice(graph, weight), *problem.notices, *result.notices]
-    notices += [*_uneven_notice(task, pe), *_fallback_notice(effort), *dict.fromkeys(effort.notices)]
+    notices += [*_uneven_notice(task, pe), *dict.fromkeys(effort.notices)]
     effort.note(cost)
     moved = {}
     if task.constraints.initial is not None:
@@ -323,16 +323,6 @@ def _uneven_notice(task: Task, pe: Int32) -> list[str]:
     if int(used.min()) == int(used.max()):
         return []
     return [f"used nodes have {used.min()} to {used.max()} tasks: no choice of slots was found that is equal"]
-
-
-def _fallback_notice(effort: Effort) -> list[str]:
-    """Return a notice if the mapper `treematch` has left the work to `top_down`."""
-    if not effort.work.get("uneven_tree"):
-        return []
-    return [
-        "treematch needs units of equal size, the same number of tasks (at most 64) on every PE unless "
-        "virtual=true, and no constraints: `top_down` ran instead"
-    ]
 
 
 def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:

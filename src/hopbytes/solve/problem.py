@@ -16,11 +16,13 @@ from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError, unknown_name
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.util.checks import whole
+from hopbytes.util.integers import check_limit
 
 #: Limit of the sum of migration prices, so that it and twice the communication cost fit in 63 bits.
 MOST_PRICE = 2**58
@@ -68,23 +70,17 @@ class Constraints:
 
     def checked(self, n: int, where: Allocation) -> TaskConstraints:
         """Return the constraints on n tasks as arrays; raise an error if they are wrong."""
-        price, k = self.migration_price, where.k
+        price, k = whole("migration_price", self.migration_price, 0), where.k
         if self.bound not in ("floor", "ceil"):
             raise unknown_name("bound", self.bound, ("floor", "ceil"))
-        if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
-            raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
         if price and self.initial is None:
             raise UnsupportedError("a migration price needs an initial mapping to migrate from")
-        if price * n > MOST_PRICE:
-            raise ScaleError(
-                f"{n} tasks at a migration price of {price} cost more than 2^58: "
-                f"divide it, and the volumes, by {-(-price * n // MOST_PRICE)} or more"
-            )
+        check_limit(f"{n} tasks at a migration price of {price}", price * n, MOST_PRICE, "it and the volumes")
         return TaskConstraints(
             None if self.fixed is None else _fixed(n, k, self.fixed),
             None if self.forbidden is None else _pairs(n, k, self.forbidden),
             None if self.initial is None else _initial(n, where, self.initial),
-            int(price),
+            price,
         )
 
 
@@ -111,48 +107,33 @@ class TaskConstraints:
 
     def linear_cost(self, n: int, k: int) -> LinearCost | None:
         """Return the linear assignment cost of the constraints; None if there are none."""
-        priced = self.initial is not None and self.price > 0
-        if not priced and self.forbidden is None and (self.fixed is None or not np.any(self.fixed >= 0)):
+        fixed = np.full(n, -1, np.int32) if self.fixed is None else self.fixed
+        held, price = fixed >= 0, 0 if self.initial is None else self.price
+        if not price and self.forbidden is None and not held.any():
             return None
-        rest = np.zeros(n, np.int64)
-        tasks, pes, costs = [_NONE], [_NONE], [_NONE]
-        if priced and self.initial is not None:
-            rest[:] = self.price
-            tasks.append(np.arange(n))
-            pes.append(self.initial.astype(np.int64))
-            costs.append(np.zeros(n, np.int64))
-        if self.fixed is not None and np.any(self.fixed >= 0):
-            held = self.fixed >= 0
-            unmoved = 0 if self.initial is None else np.where(self.fixed == self.initial, 0, self.price)
-            rest[held] = FORBIDDEN
-            # A fixed task has no other entry than its PE.
-            entries = np.concatenate(tasks)
-            keep = ~held[entries]
-            tasks, pes = [entries[keep], np.flatnonzero(held)], [
-                np.concatenate(pes)[keep], self.fixed[held].astype(np.int64)
-            ]
-            costs = [np.concatenate(costs)[keep], np.broadcast_to(unmoved, n)[held].astype(np.int64)]
+        # A task is listed where it is fixed or else where it is now, if it pays for leaving that PE.
+        now = fixed if self.initial is None else np.where(held, fixed, self.initial)
+        moved = price if self.initial is None else np.where(now == self.initial, 0, price)
+        rest = np.where(held, FORBIDDEN, price).astype(np.int64)
+        listed = np.flatnonzero(held) if not price else np.arange(n)
+        tasks, pes = [listed], [now[listed].astype(np.int64)]
+        costs = [np.broadcast_to(moved, n)[listed].astype(np.int64)]
         if self.forbidden is not None:
             barred_tasks, barred_pes = self.forbidden
-            if self.fixed is not None:
-                clash = np.flatnonzero(self.fixed[barred_tasks] == barred_pes)
-                if len(clash):
-                    task, pe = barred_tasks[clash[0]], barred_pes[clash[0]]
-                    raise InfeasibleError(f"task {task} is fixed to PE {pe}, which is forbidden to it")
-                free = self.fixed[barred_tasks] < 0
-                barred_tasks, barred_pes = barred_tasks[free], barred_pes[free]
-            tasks.append(barred_tasks)
-            pes.append(barred_pes)
-            costs.append(np.full(len(barred_tasks), FORBIDDEN, np.int64))
+            clash = np.flatnonzero(fixed[barred_tasks] == barred_pes)
+            if len(clash):
+                task, pe = barred_tasks[clash[0]], barred_pes[clash[0]]
+                raise InfeasibleError(f"task {task} is fixed to PE {pe}, which is forbidden to it")
+            free = ~held[barred_tasks]
+            tasks.append(barred_tasks[free])
+            pes.append(barred_pes[free])
+            costs.append(np.full(len(tasks[-1]), FORBIDDEN, np.int64))
         found = _dearest(np.concatenate(tasks), np.concatenate(pes), np.concatenate(costs), rest, k)
         barred = np.bincount(found.tasks[found.costs >= FORBIDDEN], minlength=n)
         nowhere = np.flatnonzero(barred >= k)
         if len(nowhere):
             raise InfeasibleError(f"every one of the {k} PEs is forbidden to task {nowhere[0]}")
         return found if len(found.pes) or np.any(rest) else None
-
-
-_NONE: Int64 = np.empty(0, np.int64)
 
 
 def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> LinearCost:
@@ -205,6 +186,8 @@ def _integers(what: str, values: ArrayLike) -> Array:
         array = np.array(values)  # a copy, which nothing changes after it was checked
     except ValueError:
         raise FormatError(what, None, "lists of unequal length, expected integers") from None
+    if not array.size:  # of a type that NumPy chose
+        return array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):
         raise FormatError(what, None, f"numbers of type {array.dtype}, expected integers")
     return array

@@ -14,7 +14,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import field_names, frozen
 from hopbytes.algorithms.base import Effort, Refiner
-from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes.algorithms.shared.quotient_graph import graph_among, quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost, objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.gpu_domains import GpuDomains, gpu_domains
@@ -362,20 +362,10 @@ def _chosen_pes(
 ) -> Int64:
     """Return which of the `pes` each of the `tasks` has if these alone are mapped."""
     ascending = np.sort(pes)
-    problem = formulate(_among(graph, tasks), where.select(ascending), Request(partition=False))
+    problem = formulate(graph_among(graph, tasks), where.select(ascending), Request(partition=False))
     pe = Search(problem, LINKS, effort).run(steps).pe
     chosen: Int64 = np.argsort(pes, kind="stable")[pe]
     return chosen
-
-
-def _among(graph: CommGraph, tasks: Int64) -> CommGraph:
-    """Return what some tasks send to each other, which are numbered by their position in `tasks`."""
-    number = np.full(graph.n, -1, np.int64)
-    number[tasks] = np.arange(len(tasks))
-    source, target = number[graph.sources()], number[graph.targets]
-    kept = (source >= 0) & (target >= 0)
-    volumes = None if graph.volumes is None else graph.volumes[kept]
-    return CommGraph.from_edges(source[kept], target[kept], volumes, n=len(tasks))
 
 
 def _mapping(n: int, tasks: Int64, pes: Int64) -> Int32:

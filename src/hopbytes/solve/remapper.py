@@ -14,7 +14,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.algorithms.shared.search_distances import search_problem
+from hopbytes.algorithms.shared.search_distances import equal_both_ways, search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.changing import (
     COST,
@@ -28,9 +28,9 @@ from hopbytes.engine.changing import (
 )
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.partition import RefinementSettings, refine_placement
-from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, ScaleError, UnsupportedError
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError, internal_error
 from hopbytes.kernels.linear_cost import LinearCost, from_entries
-from hopbytes.machines.distances import TableDistance, kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import common_divisor, exact_imbalance, sum_of
 from hopbytes.model.comm_graph import CommGraph, PatternLike
@@ -47,6 +47,7 @@ from hopbytes.solve.changing import (
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Constraints
 from hopbytes.util.checks import listed, thread_count, whole
+from hopbytes.util.integers import check_limit
 
 #: Scanned edges that the search near the changes may spend on one change.
 WORK_PER_CHANGE = 3_000
@@ -126,7 +127,9 @@ class Remapper:
         threads: int = 1,
     ) -> None:
         graph, self.where = CommGraph.checked(graph), Allocation.of(where)
-        check_distances(self.where)
+        if not equal_both_ways(self.where):
+            what = "a Remapper needs distances that are equal in both directions and 0 on a PE"
+            raise UnsupportedError(what)
         self.migration_price = whole("migration_price", migration_price, 0)
         self.most_moves = None if most_moves is None else whole("most_moves", most_moves, 0)
         self.work_per_change = whole("work_per_change", work_per_change, 0)
@@ -148,10 +151,11 @@ class Remapper:
         weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
         self._pairs = len(csr.targets) // 2
         self._largest = max(int(self.where.distance.largest), 1)
-        self._weight = self._checked_weight(0, sum_of(weights) // 2 * self._times)
+        self._weight = self._checked_weight(sum_of(weights) // 2 * self._times)
         self._rows = ArcRows.of(csr._replace(weights=weights * self._times))
         loads = np.ones(graph.n, np.int64) if self.one_per_pe else graph.task_loads().astype(np.int64)
-        self._total_load = self._checked_load(sum_of(loads))
+        self._total_load = sum_of(loads)
+        check_limit(f"loads sum to {self._total_load}", self._total_load, MOST_LOAD)
         #: A divisor of all loads, the greatest at first: bounds are multiples of it, as those of map_tasks.
         self._load_unit = common_divisor(loads)
         #: One more than the largest number that a task ever had, and the number of tasks that are present.
@@ -271,7 +275,7 @@ class Remapper:
         }
         for what, found in wrong.items():
             if found:
-                raise _our_fault(f"{what} of a Remapper does not follow from its arrays")
+                raise internal_error(f"{what} of a Remapper does not follow from its arrays")
 
     # ------------------------------------------------------------------------------------ changes
 
@@ -385,7 +389,7 @@ class Remapper:
         """Bring the mapping up to date; raise HopbytesError if J or loads do not follow from them."""
         done = self._state.update(self._rows, changes, settings)
         if not done.agrees:
-            raise _our_fault("J or loads do not follow from what a batch changed")
+            raise internal_error("J or loads do not follow from what a batch changed")
         return done
 
     def _check_room(self, batch: Batch) -> None:
@@ -396,12 +400,12 @@ class Remapper:
         tasks = self._count + len(batch.arrived) - len(batch.vanished)
         if self.one_per_pe and tasks > left:
             raise InfeasibleError(f"{tasks} tasks and {left} PEs in use after the batch, expected one each")
-        self._checked_weight(self._weight, sum_of(batch.volumes) * self._times)
+        self._checked_weight(self._weight + sum_of(batch.volumes) * self._times)
         if not self.one_per_pe:
-            self._checked_load(self._total_load + sum_of(batch.loads))
-        if self.migration_price * tasks > MOST_COST:
-            price = self.migration_price
-            raise ScaleError(f"{tasks} tasks at a migration price of {price} cost more than 2^58")
+            total = self._total_load + sum_of(batch.loads)
+            check_limit(f"loads sum to {total}", total, MOST_LOAD)
+        price = self.migration_price
+        check_limit(f"{tasks} tasks at a migration price of {price}", price * tasks, MOST_COST, "it")
 
     def _set_bounds(self, usable: UInt8) -> bool:
         """Set the largest load of every PE; return whether the array of them changed."""
@@ -426,21 +430,10 @@ class Remapper:
         roomy = Fraction(1 + self._imbalance) * total * size / of
         return min(max(int(roomy), -(-total * size // of)), max(total, 1)) * unit
 
-    def _checked_weight(self, weight: int, more: int) -> int:
-        if (weight + more) * self._largest > MOST_COST:
-            factor = -(-(weight + more) * self._largest // MOST_COST)
-            raise ScaleError(
-                f"volume {weight + more} x largest distance {self._largest} is more than 2^58: "
-                f"divide the volumes or the distances by {factor} or more"
-            )
-        return weight + more
-
-    @staticmethod
-    def _checked_load(total: int) -> int:
-        if total > MOST_LOAD:
-            factor = -(-total // MOST_LOAD)
-            raise ScaleError(f"loads sum to {total}, more than 2^60: divide them by {factor} or more")
-        return total
+    def _checked_weight(self, weight: int) -> int:
+        what = f"volume {weight} x largest distance {self._largest}"
+        check_limit(what, weight * self._largest, MOST_COST, "the volumes or the distances")
+        return weight
 
     def _cost_from_scratch(self) -> int:
         graph, mapping, _ = self.snapshot()
@@ -491,23 +484,9 @@ class Remapper:
         return problem, tasks
 
 
-def _our_fault(what: str) -> HopbytesError:
-    return HopbytesError(f"internal error: {what}; please report this")
-
-
 def is_one_per_pe(pe: Int32, k: int) -> bool:
     """Tell whether every PE holds at most one task."""
     return len(pe) == 0 or int(np.bincount(pe, minlength=k).max()) <= 1
-
-
-def check_distances(where: Allocation) -> None:
-    """Raise UnsupportedError where distances differ by direction, or are not 0 on a PE."""
-    distance = where.distance
-    if isinstance(distance, TableDistance):
-        table = distance.table
-        if not np.array_equal(table, table.T) or np.diagonal(table).any():
-            what = "a Remapper needs distances that are equal in both directions and 0 on a PE"
-            raise UnsupportedError(what)
 
 
 def usable_pes(pe: Int32, absent: Sequence[int], k: int) -> UInt8:

@@ -14,7 +14,7 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.simulation.waiting import Clock
+from hopbytes.simulation.simulate import simulate
 from hopbytes.solve.map_tasks import auto_objective
 from hopbytes.util.quantities import percent
 
@@ -35,13 +35,12 @@ def map_by_waiting(
     where it cannot be replayed, the first mapping is returned.
     """
     asked = {"objective": objective, **options}
-    first, path = mapped(graph, where, seed=seed, **asked), graph.meta.get(WAITING)
-    if not isinstance(path, str) or first.info.get("problem") != "processes":
+    first = mapped(graph, where, seed=seed, **asked)
+    if WAITING not in graph.meta or first.info.get("problem") != "processes":
         return first
     try:
         usual = launcher_placement(first.where, graph.n, order, first.where.use)
-        clock = Clock(graph, first.where, path)
-        before, times = clock.times(usual), clock.times(first)
+        before, times = (simulate(graph, mapping, grade="waiting") for mapping in (usual, first))
         best = first
         others = [asked | {"seed": seed + more} for more in range(1, SEEDS if graph.n <= MOST_TASKS else 1)]
         suited = auto_objective(where)[0]
@@ -49,7 +48,7 @@ def map_by_waiting(
             others.append(asked | {"seed": seed, "objective": suited})
         for given in others:
             other = mapped(graph, where, **given)
-            found = clock.times(other)
+            found = simulate(graph, other, grade="waiting")
             if found.beside(before) < times.beside(before):
                 best, times = other, found
     except InfeasibleError:  # the launcher cannot place so many tasks by itself

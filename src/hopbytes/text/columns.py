@@ -26,11 +26,7 @@ def table_lines(rows: Sequence[Sequence[str]], sides: str = "<>") -> list[str]:
 
 
 def entry_lines(name: str, text: str, columns: int, names: int, margin: int = 2) -> list[str]:
-    """Return a name and its meaning side by side; one below the other if the name is long.
-
-    >>> entry_lines("--on SPEC", "The machine of the job.", 32, 14)
-    ['  --on SPEC   The machine of the', '              job.']
-    """
+    """Return a name and its meaning side by side; one below the other if the name is long."""
     indent = " " * names
     wrapped = textwrap.wrap(
         text, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False

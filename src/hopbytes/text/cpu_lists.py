@@ -15,11 +15,7 @@ WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})?", re.ASCII)
 
 
 def number_range(word: str, digits: int = 9) -> range | None:
-    """Return the numbers of ``N`` or ``N-M``, N <= M, of at most so many digits; None for other words.
-
-    >>> number_range("3-5"), number_range("5-3")
-    (range(3, 6), None)
-    """
+    """Return the numbers of ``N`` or ``N-M``, N <= M, of at most so many digits; None for other words."""
     match = RANGE.fullmatch(word.strip())
     if match is None or max(len(match[1]), len(match[2] or "")) > digits:
         return None
@@ -27,11 +23,7 @@ def number_range(word: str, digits: int = 9) -> range | None:
 
 
 def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
-    """Return the numbers of a list as kernels write them: ``0-3,8``; empty for an empty text.
-
-    >>> sorted(parse_list("0-2,8", "example"))
-    [0, 1, 2, 8]
-    """
+    """Return the numbers of a list as kernels write them: ``0-3,8``; empty for an empty text."""
     numbers: set[int] = set()
     for word in filter(str.strip, text.split(",")):
         run = number_range(word)
@@ -42,11 +34,7 @@ def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
 
 
 def format_list(numbers: Collection[int]) -> str:
-    """Return the shortest text from which :func:`parse_list` makes `numbers`.
-
-    >>> format_list([8, 0, 1, 2])
-    '0-2,8'
-    """
+    """Return the shortest text from which :func:`parse_list` makes `numbers`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
@@ -59,11 +47,7 @@ def format_list(numbers: Collection[int]) -> str:
 def parse_cpuset(text: str, where: str, line: int | None = None) -> set[int]:
     """Return the members of a set of hwloc: words of 32 bits in hexadecimal, the highest first.
 
-    A first word ``0xf...f`` stands for all higher numbers up to 65535.
-
-    >>> sorted(parse_cpuset("0x00000001,,0x00000003", "example"))
-    [0, 1, 64]
-    """
+    A first word ``0xf...f`` stands for all higher numbers up to 65535."""
     words = text.split(",")
     infinite = words[0] == "0xf...f"
     words = words[infinite:]

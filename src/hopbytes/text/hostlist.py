@@ -18,6 +18,8 @@ MAX_LINE = 2**16
 HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
 #: A name that can stand in a command or begin a line: no dash or dot is first.
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+#: A word of a list of hosts; commas and blanks in brackets do not end it.
+WORD = re.compile(r"(?:[^\s,\[\]]|\[[^\[\]]*\])+")
 #: A host in a file: a user before it, and behind it the processes (Hydra) and the adapter (MVAPICH).
 HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)?", re.ASCII)
 
@@ -25,7 +27,11 @@ HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)
 def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> list[str]:
     """Expand a host list: names separated by commas, blanks or line ends, numbers in brackets."""
     hosts: list[str] = []
-    for word in _split_outside_brackets(text, where, line):
+    brackets = set(WORD.sub("", text)) & set("[]")
+    if brackets:
+        what = "an open bracket" if brackets == {"["} else "brackets that do not match"
+        raise FormatError(where, line, f"{what} in {text[:40]!r}, expected n[1-4,7]")
+    for word in WORD.findall(text):  # `scontrol show hostnames` prints lines, commas at the end do no harm
         pieces = re.split(r"\[([^\[\]]*)\]", word)  # names at even places, brackets at odd ones
         choices = [
             _numbers(piece, where, line) if number % 2 else [piece] for number, piece in enumerate(pieces)
@@ -48,20 +54,6 @@ def check_host_name(name: str, where: str, line: int | None) -> None:
     if not HOST_NAME.fullmatch(name):
         what = f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only"
         raise FormatError(where, line, what)
-
-
-def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator[str]:
-    depth = start = 0
-    for at, letter in enumerate(text + ","):
-        if (letter == "," or letter.isspace()) and (depth == 0 or at == len(text)):
-            if start < at:  # `scontrol show hostnames` prints lines, and commas at the end do no harm
-                yield text[start:at]
-            start = at + 1
-        depth += (letter == "[") - (letter == "]")
-        if depth not in (0, 1):
-            raise FormatError(where, line, f"brackets in {text[:40]!r} do not match, expected n[1-4,7]")
-    if depth:
-        raise FormatError(where, line, f"an open bracket in {text[:40]!r}, expected n[1-4,7]")
 
 
 def _numbers(text: str, where: str, line: int | None) -> list[str]:
@@ -98,11 +90,7 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def is_table(line: str) -> bool:
-    """Tell whether a line is the head of a table of hosts: ``node,group,switch``.
-
-    >>> is_table("node,group,switch"), is_table("node1,node2")
-    (True, False)
-    """
+    """Tell whether a line is the head of a table of hosts: ``node,group,switch``."""
     words = [word.strip().lower() for word in line.split(",")]
     return len(words) > 1 and words[0] in ("node", "host", "name", "hostname")
 
@@ -148,11 +136,7 @@ def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
 def match_hosts(
     wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "`hosts`"
 ) -> list[int]:
-    """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
-
-    >>> match_hosts(["n2.site.org", "n1"], ["n1", "n2"])
-    [1, 0]
-    """
+    """Find hosts among known ones: by the exact name, else by the short one (up to the first dot)."""
     exact = {name: node for node, name in enumerate(known)}
     short: dict[str, list[int]] = {}
     for node, name in enumerate(known):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from io import BufferedReader
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, ScaleError
 
 #: Largest description of a network after decompression: the tables of 2000 switches and 20 000 adapters.
 MAX_BYTES = 4 * 2**30
@@ -42,22 +42,55 @@ def text_lines(data: bytes, path: str, longest: int = LONGEST_LINE) -> list[str]
     return lines
 
 
-def bounded_lines(stream: BufferedReader, where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) of a text; FormatError for a line longer than :data:`LONGEST_RECORD`."""
-    count = 0
-    while line := stream.readline(LONGEST_RECORD):
-        count += 1
-        if len(line) == LONGEST_RECORD and not line.endswith(b"\n"):
-            raise FormatError(where, count, f"the line has more than {LONGEST_RECORD} bytes")
-        yield count, line
+class Lines:
+    """The lines of a recording, with the number of the last one; :data:`LONGEST_RECORD` is their bound."""
+
+    def __init__(self, stream: BufferedReader, name: str) -> None:
+        self.stream, self.name, self.number = stream, name, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while line := self.stream.readline(LONGEST_RECORD):
+            self.number += 1
+            if len(line) == LONGEST_RECORD and not line.endswith(b"\n"):
+                raise self.error(f"the line has more than {LONGEST_RECORD} bytes")
+            yield line
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.number}"
+
+    def error(self, what: str) -> FormatError:
+        """Return the error for what was found in the last line, and what was expected."""
+        return FormatError(self.name, self.number or None, what)
+
+    def whole(self, token: bytes, what: str = "a whole number") -> int:
+        """Return a number >= 0 in the last line."""
+        return whole_number(self.name, self.number, token, what)
+
+    def rank(self, token: bytes) -> int:
+        """Return the number of a rank in the last line."""
+        value = self.whole(token, "a rank")
+        if value >= 2**31 - 2:
+            raise self.error(f"rank {value}, expected less than 2^31 - 2")
+        return value
+
+
+def whole_number(name: str, line: int, token: bytes, what: str) -> int:
+    """Return a number >= 0; FormatError for another text, ScaleError above 2^63 - 1."""
+    if not token.isdigit():
+        raise FormatError(name, line, f"{shown(token)}, expected {what}")
+    if len(token) > 19 or int(token) >= 2**63:
+        number = token[:40].decode()
+        raise ScaleError(f"{name}:{line}: {number} is more than 2^63 - 1: divide all values until they fit")
+    return int(token)
+
+
+def shown(token: bytes) -> str:
+    """Return a token as printable text: quoted, escaped and shortened."""
+    return repr(token[:40])[1:] + ("..." if len(token) > 40 else "")
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that sorts ``n2`` before ``n10``: runs of digits count as numbers.
-
-    >>> sorted(["n10", "n2", "m"], key=natural_key)
-    ['m', 'n2', 'n10']
-    """
+    """Return a key that sorts ``n2`` before ``n10``: runs of digits count as numbers."""
     # Very long runs of digits are compared as text: no name needs them as numbers.
     return tuple(
         (0, int(piece), piece) if piece[0] in "0123456789" and len(piece) < 19 else (1, 0, piece)

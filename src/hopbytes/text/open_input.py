@@ -46,6 +46,10 @@ COMPRESSIONS = (
     Compression("xz", ".xz", b"\xfd7zXZ\x00", lzma.open),
     Compression("bzip2", ".bz2", b"BZh", bz2.open),
 )
+#: Beginnings of files that Python cannot decompress, and the programs that can.
+UNREAD_COMPRESSIONS = {
+    b"\x28\xb5\x2f\xfd": "zstd -d", b"\x04\x22\x4d\x18": "lz4 -d", b"\x1f\x9d": "uncompress",
+}  # fmt: skip
 
 
 def check_expansion(name: str, stored: int, made: int, max_bytes: int) -> None:
@@ -99,6 +103,10 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
         if kind is None and promised is not None:
             what = f"does not start like a {promised.name} file, although its name says so"
             raise FormatError(name, None, what)
+        program = next((p for magic, p in UNREAD_COMPRESSIONS.items() if start.startswith(magic)), None)
+        if program is not None:
+            known = ", ".join(c.name for c in COMPRESSIONS)
+            raise FormatError(name, None, f"compressed, expected {known} or none ('{program}' unpacks it)")
         size, stream = None, cast("io.BufferedReader", stored)
         if kind is None:
             status = os.stat(raw.fileno()) if path != "-" else None

@@ -1,13 +1,29 @@
-"""Results that are computed once for each object, also where hashing the object takes long."""
+"""Results that are computed once for each object, kept in it or beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TypeVar
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def kept(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Keep what a method returns, whatever its arguments, in the dictionary `_cache` of its object."""
+    name = method.__name__
+
+    @wraps(method)
+    def look_up(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        of_object: Any = arguments[0]
+        if name not in of_object._cache:
+            of_object._cache[name] = method(*arguments, **options)
+        found: Result = of_object._cache[name]
+        return found
+
+    return look_up
 
 
 def computed_once(most: int) -> Callable[[Callable[[Argument], Result]], Callable[[Argument], Result]]:

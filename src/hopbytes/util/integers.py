@@ -23,17 +23,23 @@ def bad_graph(what: str) -> FormatError:
 
 def check_total(name: str, total: int) -> int:
     """Return a sum; ScaleError, with the factor to divide by, if it exceeds 2^63 - 1."""
-    if total > MAX_SUM:
-        factor = -(-total // MAX_SUM)
-        raise ScaleError(f"{name} sum to {total}, more than 2^63 - 1: divide them by {factor} or more")
+    check_limit(f"{name} sum to {total}", total, MAX_SUM)
     return total
+
+
+def check_limit(what: str, value: int, most: int, divided: str = "them") -> None:
+    """Raise ScaleError, with the factor to divide by, if a value exceeds a limit near a power of two."""
+    if value > most:
+        limit = "2^63 - 1" if most == MAX_SUM else f"2^{most.bit_length() - 1}"
+        raise ScaleError(f"{what}, more than {limit}: divide {divided} by {-(-value // most)} or more")
 
 
 def task_numbers(name: str, values: ArrayLike) -> Int32:
     """Return task numbers as int32; FormatError if they are not integers in 0..MAX_TASKS."""
     array = _array(name, values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise bad_graph(f"{name} must be a 1-d array of integers")
+        found = f"an array of {array.dtype} with {array.ndim} dimensions"
+        raise bad_graph(f"{name} is {found}, expected 1-d integers")
     if not array.size:
         return np.empty(0, np.int32)
     if int(array.min()) < 0 or int(array.max()) > MAX_TASKS:
@@ -62,7 +68,7 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     if array.dtype == np.bool_:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iuf":  # np.issubdtype would accept time spans as signed integers
-        raise bad_graph(f"{name} must be real numbers")
+        raise bad_graph(f"{name} is an array of {array.dtype}, expected real numbers")
     if not bool(np.all((array >= 0) & (array < np.inf))):
         index = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
         raise bad_graph(f"{name}[{index}] is {array[index]}, expected a finite number >= 0")

@@ -23,14 +23,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_program(
-    words: Sequence[str],
-    *,
-    environment: Mapping[str, str] | None = None,
-    timeout: float = START_TIMEOUT,
-    marker: str = "",
-    hint: str = "",
-    expected: str = "a launcher",
-    max_bytes: int = MAX_OUTPUT_BYTES,
+    words: Sequence[str], *, environment: Mapping[str, str] | None = None, timeout: float = START_TIMEOUT,
+    marker: str = "", hint: str = "", expected: str = "a launcher", max_bytes: int = MAX_OUTPUT_BYTES
 ) -> tuple[str, int]:
     """Run a program without input and return its output and its exit code."""
     with _started(words, environment, expected) as child:

@@ -10,7 +10,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes.algorithms.mappers.treematch import in_whole_tree, shapes
-from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.errors import InfeasibleError
 from hopbytes.kernels import group_objects
 
 TREE = "socket:2@3 cache:3@2 core:2@1"
@@ -110,12 +110,6 @@ def test_groups_too_many_to_list_may_be_a_partition():
     sources = graph.sources()
     apart = [int((each[sources] != each[graph.targets]).sum()) for each in (mapping.pe // 16, grown)]
     assert apart[0] == 32 < apart[1]
-
-
-def test_options_out_of_range():
-    for text, words in (("list_up_to=9999999", "at most 1000000"), ("credit=1001", "at most 1000")):
-        with pytest.raises(UnsupportedError, match=words):
-            hb.map_tasks(hb.read("stencil:4x4"), hb.allocate("core:16"), f"treematch:{text}")
 
 
 @pytest.mark.parametrize(

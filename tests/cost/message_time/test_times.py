@@ -31,16 +31,6 @@ def slow_sum(graph, where, pe):
     return total
 
 
-@settings(deadline=None)
-@given(graphs(max_tasks=12), st.integers(0, 2**32 - 1))
-def test_time_is_its_definition(graph, seed):
-    where = hb.allocate(AGREE)
-    pe = np.random.default_rng(seed).integers(0, where.k, graph.n).astype(np.int32)
-    times = times_of(graph, where)
-    seconds = times.seconds(comm_time(graph, where, pe, times))
-    assert seconds == pytest.approx(slow_sum(graph, where, pe), rel=1e-9)
-
-
 @pytest.mark.parametrize("spec", [AGREE, "torus:2x2x2:bw=1000:lat=1e-3"], ids=["levels", "network"])
 def test_search_form_is_exact_where_latency_and_bandwidth_grow_alike(spec):
     """On a network: one bandwidth, and no levels inside nodes."""
@@ -151,14 +141,15 @@ def slow_sum_on_routes(graph, where, pe):
     return total
 
 
+@pytest.mark.parametrize(("spec", "definition"), [(AGREE, slow_sum), (NETWORK, slow_sum_on_routes)])
 @settings(deadline=None, max_examples=40)
-@given(graphs(max_tasks=12), st.integers(0, 2**32 - 1))
-def test_time_on_a_network_is_its_definition(graph, seed):
-    where = hb.allocate(NETWORK)
+@given(graph=graphs(max_tasks=12), seed=st.integers(0, 2**32 - 1))
+def test_time_is_its_definition(spec, definition, graph, seed):
+    where = hb.allocate(spec)
     pe = np.random.default_rng(seed).integers(0, where.k, graph.n).astype(np.int32)
     times = times_of(graph, where)
     seconds = times.seconds(comm_time(graph, where, pe, times))
-    assert seconds == pytest.approx(slow_sum_on_routes(graph, where, pe), rel=1e-9)
+    assert seconds == pytest.approx(definition(graph, where, pe), rel=1e-9)
 
 
 def test_flows_over_several_routes_put_their_share_on_each():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers.errors import mentions
 from helpers.strategies import graphs, machines
 from hopbytes.cost.metrics.baselines import at_random, in_order
-from hopbytes.cost.metrics.evaluation import evaluate, plain_table
+from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.cost.objectives.comm_cost import check_scale
 from hopbytes.errors import FormatError, ScaleError
@@ -154,7 +154,7 @@ def test_the_diagonal_is_reported_and_ignored():
     found = evaluate(graph, Mapping(np.array([0, 1], np.int32), where))
     assert found.diagonal_share == 0.75
     assert (found.mapping.comm_cost, found.mapping.weighted_mean_distance) == (100, 10.0)
-    assert "75.00%" in plain_table(found)
+    assert "75.00%" in str(found)
 
 
 def test_capacities_make_the_fair_share_unequal():

@@ -244,37 +244,39 @@ def test_rankfiles_in_other_peoples_spelling():
     assert again.pe.tolist() == [1, 6, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "message"),
-    [
-        ("openmpi", "rank 0=a slot=0\nrank 2=a slot=1\n", "file: rank 1 is missing, expected 0 to 2"),
-        ("openmpi", "rank 0=a slot=0\nrank 0=a slot=1\n", "file:2: rank 0 is repeated (first in line 1)"),
-        ("openmpi", "rank 0=c slot=0\n", "file:1: host c, expected one of a, b"),
-        ("openmpi", "rank 0=+n2 slot=0\n", "file:1: node +n2, expected +n0 to +n1"),
-        ("openmpi", "rank 0=+nx slot=0\n", "file:1: node +nx, expected +n0 to +n1"),
-        ("openmpi", "rank 0=a slot=4\n", "file:1: core 4 of node 0, expected cores of 0..3"),
-        ("openmpi", "rank 0=a slot=1:0\n", "file:1: package 1, expected a machine with a level named"),
-        ("openmpi", "rank 0=a slot=0:9\n", "file:1: core 9 of package 0, expected 0 to 3"),
-        ("openmpi", "rank 0=a slot=x\n", "file:1: slot 'x', expected cores like 0-3,6 or 1:0-2"),
-        ("openmpi", "rank 0 a\n", "file:1: 'rank 0 a', expected a line like"),
-        ("openmpi", "", "file: 0 ranks, expected 2"),
-        ("openmpi", "rank 0=a slot=0\nrank 1=a slot=1\nrank 2=b slot=0\n", "file: 3 ranks, expected 2"),
-        ("slurm", "a\nc\n", "file:2: host c, expected one of a, b"),
-        ("slurm", "a b\n", "file:1: 'a b', expected the name of a host"),
-        ("slurm", "a\na\nb\n", "file: 3 ranks, expected 2"),
-        ("hydra", "a:0\n", "file:1: 0 ranks on a, expected 1 or more"),
-        ("hydra", "a:999999999\n", "expected 1 or more"),
-        ("hydra", "a:1:2\n", "file:1: 'a:1:2', expected a host like n1:4"),
-        ("cray", "0,1,1\n", "file:1: rank 1 occurs twice, expected every rank once"),
-        ("cray", "0,2\n", "file: rank 1 is missing, expected 0 to 2"),
-        ("cray", "0,x\n", "file:1: 'x', expected ranks like 0,1,4-7"),
-        ("cray", "0-999999999\n", "file:1: '0-999999999', expected ranks like"),
-        ("newrank", "0\n0\n", "file: new rank 0 occurs 2 times, expected every rank once"),
-        ("newrank", "0\nx\n", "file:2: 'x'"),
-    ],
-)
+@pytest.mark.parametrize(("form", "text", "message"), [
+    ("openmpi", "rank 0=a slot=0\nrank 2=a slot=1\n", "file: rank 1 is missing, expected 0 to 2"),
+    ("openmpi", "rank 0=a slot=0\nrank 0=a slot=1\n", "file:2: rank 0 is repeated (first in line 1)"),
+    ("openmpi", "rank 0=c slot=0\n", "file:1: host c, expected one of a, b"),
+    ("openmpi", "rank 0=+n2 slot=0\n", "file:1: node +n2, expected +n0 to +n1"),
+    ("openmpi", "rank 0=+nx slot=0\n", "file:1: node +nx, expected +n0 to +n1"),
+    ("openmpi", "rank 0=a slot=4\n", "file:1: core 4 of node 0, expected cores of 0..3"),
+    ("openmpi", "rank 0=a slot=1:0\n", "file:1: package 1, expected a machine with a level named"),
+    ("openmpi", "rank 0=a slot=0:9\n", "file:1: core 9 of package 0, expected 0 to 3"),
+    ("openmpi", "rank 0=a slot=x\n", "file:1: slot 'x', expected cores like 0-3,6 or 1:0-2"),
+    ("openmpi", "rank 0 a\n", "file:1: 'rank 0 a', expected a line like"),
+    ("openmpi", "", "file: 0 ranks, expected 2"),
+    ("openmpi", "rank 0=a slot=0\nrank 1=a slot=1\nrank 2=b slot=0\n", "file: 3 ranks, expected 2"),
+    ("slurm", "a\nc\n", "file:2: host c, expected one of a, b"),
+    ("slurm", "a b\n", "file:1: 'a b', expected the name of a host"),
+    ("slurm", "a\na\nb\n", "file: 3 ranks, expected 2"),
+    ("hydra", "a:0\n", "file:1: 0 ranks on a, expected 1 or more"),
+    ("hydra", "a:999999999\n", "expected 1 or more"),
+    ("hydra", "a:1:2\n", "file:1: 'a:1:2', expected a host like n1:4"),
+    ("cray", "0,1,1\n", "file:1: rank 1 occurs twice, expected every rank once"),
+    ("cray", "0,2\n", "file: rank 1 is missing, expected 0 to 2"),
+    ("cray", "0,x\n", "file:1: 'x', expected ranks like 0,1,4-7"),
+    ("cray", "0-999999999\n", "file:1: '0-999999999', expected ranks like"),
+    ("newrank", "0\n0\n", "file: new rank 0 occurs 2 times, expected every rank once"),
+    ("newrank", "0\nx\n", "file:2: 'x'"),
+    ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
+    ("fujitsu", "(0,0)\n(0,1)\n", "file:1: no node at (0, 0)"),
+    ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
+    ("fujitsu", "", "file: 0 ranks, expected 2"),
+])  # fmt: skip
 def test_bad_files_are_named(form, text, message):
-    where = allocate("node:2 core:4", hosts=("a", "b"))
+    torus = allocate("torus:3x2x2@10 / core:2@1")
+    where = torus if form == "fujitsu" else allocate("node:2 core:4", hosts=("a", "b"))
     with refused(HopbytesError, message):
         read(form, text, where=where, n=2)
 
@@ -319,26 +321,14 @@ def test_coordinates_of_a_torus_come_back():
     assert fujitsu.files[""].splitlines() == ["(0,1,0)", "(2,1,1)", "(0,0,0)", "(0,1,0)", "(0,0,0)"]
     # The file holds nodes; ranks of a node then take its slots in order.
     assert read("fujitsu", fujitsu.files[""], where=where).pe.tolist() == [4, 22, 0, 5, 1]
+    with pytest.raises(FormatError, match="0 ranks, expected at least one"):
+        read("fujitsu", "", where=where)
 
 
 def test_five_dimensions_are_too_many():
     mapping = Mapping(np.array([63, 0], np.int32), allocate("torus:2x2x2x2x2@10 / core:2@1"))
     with pytest.raises(UnsupportedError, match=mentions("1", "2", "3", "5")):
         write("fujitsu", mapping)
-
-
-@pytest.mark.parametrize(
-    ("form", "text", "message"),
-    [
-        ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
-        ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
-        ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
-        ("fujitsu", "", "file: 0 ranks, expected at least one"),
-    ],
-)
-def test_bad_coordinates_are_named(form, text, message):
-    with refused(FormatError, message):
-        read(form, text, where=allocate("torus:3x2x2@10 / core:2@1"))
 
 
 def test_machines_without_coordinates_are_refused():

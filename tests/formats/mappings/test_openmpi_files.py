@@ -64,14 +64,11 @@ def test_the_example_of_the_manual_has_ranks_of_different_sizes(tmp_path):
     assert hb.read(again.paths[0], holds="mapping", where=mapping.where).pe.tolist() == mapping.pe.tolist()
 
 
-@pytest.mark.parametrize(
-    ("slot", "cores"),
-    [
-        ("0:0;1:0", [0, 6]), ("0:0,1:0", [0, 6]), ("1:*", [6, 7, 8, 9, 10, 11]), ("S1", [6, 7, 8, 9, 10, 11]),
-        ("s0:1-2", [1, 2]), ("0;3", [0, 3]), ("*", list(range(12))), ("P1:0", [6]), ("p3", [3]),
-        ("2-3,5", [2, 3, 5]),
-    ],
-)
+@pytest.mark.parametrize(("slot", "cores"), [
+    ("0:0;1:0", [0, 6]), ("0:0,1:0", [0, 6]), ("1:*", [6, 7, 8, 9, 10, 11]), ("S1", [6, 7, 8, 9, 10, 11]),
+    ("s0:1-2", [1, 2]), ("0;3", [0, 3]), ("*", list(range(12))), ("P1:0", [6]), ("p3", [3]),
+    ("2-3,5", [2, 3, 5]),
+])  # fmt: skip
 def test_slots_of_all_notations(slot, cores):
     assert packages_of(f"rank 0=u@aa slot={slot}\n") == [("aa", cores)]
 

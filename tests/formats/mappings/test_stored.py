@@ -24,12 +24,13 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
 
-@given(mappings())
+@pytest.mark.parametrize("form", ["plain", "openfoam"])
+@given(mapping=mappings())
 @settings(deadline=None, max_examples=50)
-def test_plain_comes_back(mapping):
-    text = write("plain", mapping).files[""]
-    assert np.array_equal(read("plain", text), mapping.pe)
-    again = read("plain", text, where=mapping.where, n=mapping.n)
+def test_a_mapping_comes_back(form, mapping):
+    text = write(form, mapping).files[""]
+    assert np.array_equal(read(form, text), mapping.pe)
+    again = read(form, text, where=mapping.where, n=mapping.n)
     assert np.array_equal(again.pe, mapping.pe)
     assert again.where is mapping.where
 
@@ -38,21 +39,18 @@ def test_plain_skips_comments_and_blank_lines_and_takes_any_line_end():
     assert read("plain", "# a\n% b\n\n0\r\n 2 \n1").tolist() == [0, 2, 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0\n1\nx\n", "file:3: 'x', expected the number of a PE"),
-        ("0\n-1\n", "file:2: '-1', expected the number of a PE"),
-        ("0\n1.5\n", "file:2: '1.5', expected the number of a PE"),
-        ("0\n1 2\n3\n", "file:2: '1 2', expected the number of a PE"),
-        ("0 1\n\n2\n", "file:1: '0 1', expected the number of a PE"),
-        ("0\n9\n1\n", "file:2: PE 9, expected one of 0..3"),
-        ("0\n99999999999999999999\n", "file:2: '99999999999999999999', expected the number of a PE"),
-        ("0\n1\n", "file: 2 lines with a PE, expected 3, one for each task"),
-        ("# nothing\n", "file: 0 lines with a PE, expected 3, one for each task"),
-        (b"\x00\xff\n", "file:1: '\\x00\\\\xff', expected the number of a PE"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("0\n1\nx\n", "file:3: 'x', expected the number of a PE"),
+    ("0\n-1\n", "file:2: '-1', expected the number of a PE"),
+    ("0\n1.5\n", "file:2: '1.5', expected the number of a PE"),
+    ("0\n1 2\n3\n", "file:2: '1 2', expected the number of a PE"),
+    ("0 1\n\n2\n", "file:1: '0 1', expected the number of a PE"),
+    ("0\n9\n1\n", "file:2: PE 9, expected one of 0..3"),
+    ("0\n99999999999999999999\n", "file:2: '99999999999999999999', expected the number of a PE"),
+    ("0\n1\n", "file: 2 lines with a PE, expected 3, one for each task"),
+    ("# nothing\n", "file: 0 lines with a PE, expected 3, one for each task"),
+    (b"\x00\xff\n", "file:1: '\\x00\\\\xff', expected the number of a PE"),
+])  # fmt: skip
 def test_plain_names_the_bad_line(text, message):
     where = Allocation.whole(parse_machine("core:4"))
     with pytest.raises(FormatError) as caught:
@@ -124,35 +122,32 @@ def test_json_for_another_machine_or_pattern_is_refused():
         read("json", text, n=3)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kind": "x"}, 'no "kind"'),
-        ({"version": "1"}, "version 1, expected 1"),
-        ({"version": 2}, "expected at most version 1"),
-        ({"n": 3}, "n is 3, expected 2"),
-        ({"k": 3}, "k is 3, expected 4"),
-        ({"pe": [0, 1.5]}, "pe is .*expected a list of integers"),
-        ({"pe": [0, 2**70]}, "pe is .*expected a list of integers"),
-        ({"pe": [0, 2**40]}, "expected integers of 32 bits"),
-        ({"pe": [0, [1]]}, "expected a list of integers"),
-        ({"pe": [0, 4]}, "file: task 1 is on PE 4, expected 0..3"),
-        ({"pe": None}, "pe is null"),
-        ({"machine": "node:0"}, "machine: "),
-        ({"machine": 5}, "machine is 5, expected a text"),
-        ({"machine": "node:2@10 core:2@2"}, "do not match machine_sha256"),
-        ({"machine": "/etc/passwd"}, "machine: "),
-        ({"slots": []}, "slots is .*expected at least one"),
-        ({"slots": ["0", "0", "1", "2"]}, "expected slots in ascending order"),
-        ({"slots": ["0-3", "1-3", "2-3", "3"]}, "expected slots in ascending order"),
-        ({"slots": ["0", "1", "2", "99"]}, "expected cores of 0..3"),
-        ({"slots": ["0", "1", "2", "x"]}, "expected cores like 0-3,6"),
-        ({"slots": ["0", "1", "2", "3" * 5000]}, "expected cores like 0-3,6"),
-        ({"hosts": [1]}, "hosts is .*expected a list of texts"),
-        ({"info": []}, "info is .*expected an object"),
-        ({"capacity": [1]}, "expected one number for each of 4 slots"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"kind": "x"}, 'no "kind"'),
+    ({"version": "1"}, "version 1, expected 1"),
+    ({"version": 2}, "expected at most version 1"),
+    ({"n": 3}, "n is 3, expected 2"),
+    ({"k": 3}, "k is 3, expected 4"),
+    ({"pe": [0, 1.5]}, "pe is .*expected a list of integers"),
+    ({"pe": [0, 2**70]}, "pe is .*expected a list of integers"),
+    ({"pe": [0, 2**40]}, "expected integers of 32 bits"),
+    ({"pe": [0, [1]]}, "expected a list of integers"),
+    ({"pe": [0, 4]}, "file: task 1 is on PE 4, expected 0..3"),
+    ({"pe": None}, "pe is null"),
+    ({"machine": "node:0"}, "machine: "),
+    ({"machine": 5}, "machine is 5, expected a text"),
+    ({"machine": "node:2@10 core:2@2"}, "do not match machine_sha256"),
+    ({"machine": "/etc/passwd"}, "machine: "),
+    ({"slots": []}, "slots is .*expected at least one"),
+    ({"slots": ["0", "0", "1", "2"]}, "expected slots in ascending order"),
+    ({"slots": ["0-3", "1-3", "2-3", "3"]}, "expected slots in ascending order"),
+    ({"slots": ["0", "1", "2", "99"]}, "expected cores of 0..3"),
+    ({"slots": ["0", "1", "2", "x"]}, "cores of 0..3 like 0-3,6"),
+    ({"slots": ["0", "1", "2", "3" * 5000]}, "cores of 0..3 like 0-3,6"),
+    ({"hosts": [1]}, "hosts is .*expected a list of texts"),
+    ({"info": []}, "info is .*expected an object"),
+    ({"capacity": [1]}, "expected one number for each of 4 slots"),
+])  # fmt: skip
 def test_json_names_what_is_wrong(change, message):
     record = json.loads(write("json", place("node:2@10 core:2@1", [0, 2])).files[""])
     with pytest.raises(HopbytesError, match=message) as caught:
@@ -217,14 +212,6 @@ LIST = HEADER % "cellDecomposition"
 #: A row of four cells, three faces inside, and two of the boundary.
 OWNER = HEADER % "owner" + "5(0 1 2\n0\n3)\n"
 NEIGHBOUR = HEADER % "neighbour" + "3\n(\n1\n2\n3\n)\n\n// ** //\n"
-
-
-@given(mappings())
-@settings(deadline=None, max_examples=50)
-def test_a_mapping_comes_back(mapping):
-    text = write("openfoam", mapping).files[""]
-    assert np.array_equal(read("openfoam", text), mapping.pe)
-    assert np.array_equal(read("openfoam", text, where=mapping.where, n=mapping.n).pe, mapping.pe)
 
 
 @pytest.mark.parametrize("text", ["4(0 1 1 3)", "4\n(\n0\n1\n1\n3\n)\n// end\n", "(0 1 /* two */ 1 3)"])
@@ -325,3 +312,11 @@ def test_decomposepar_does_what_the_file_says(tmp_path):
     for processor in range(8):
         held = tmp_path / f"processor{processor}/constant/polyMesh/cellProcAddressing"
         assert read("openfoam", held.read_text()).tolist() == np.flatnonzero(mapping.pe == processor).tolist()
+
+
+@pytest.mark.parametrize("name", ["part", "part.txt", "part.64"])
+def test_a_negative_number_is_named_with_its_line(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("0\n1\n-1\n2\n")
+    with pytest.raises(FormatError, match=mentions(f"{name}:3:", "-1")):
+        hb.read_mapping(path, "core:4")

@@ -45,6 +45,12 @@ def test_a_mesh_is_no_edge_list(tmp_path, name):
         hb.read(path)
 
 
+@pytest.mark.parametrize("text", ["0 1 5\n1 0 5\n1 2 2\n2 1 2\n", "0 1\n1 0\n1 2\n", "0 3 0\r\n1 1 7\r\n"])
+@pytest.mark.parametrize("name", ["x.txt", "x.tsv", "x"])
+def test_a_list_that_begins_with_task_0_is_no_graph_of_scotch(tmp_path, text, name):
+    assert hb.read_pattern(file_with(tmp_path / name, text)).meta["format"] == "edges"
+
+
 def test_a_list_with_its_number_of_tasks_is_no_mesh(tmp_path):
     assert hb.read(file_with(tmp_path / "x.txt", "4\n0 1 9\n1 2 9\n2 3 9\n3 0 9\n")).n == 4
     assert hb.read(file_with(tmp_path / "y.txt", "4\n1 2 5\n2 3 5\n3 1 5\n")).m == 3
@@ -114,4 +120,23 @@ def test_the_line_of_an_entry_below_1_is_named(tmp_path, entry):
         tmp_path / "a.mtx", f"%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 5\n{entry}\n3 1 5\n"
     )
     with pytest.raises(hb.FormatError, match=r"a\.mtx:4: task 0, expected 1 to 3"):
+        hb.read(path)
+
+
+def test_signs_of_values_are_read(tmp_path):
+    banner = "%%MatrixMarket matrix coordinate real general\n2 2 2\n"
+    graph = hb.read(file_with(tmp_path / "signs.mtx", banner + "1 2 +2.5e+00\n2 1 +3\n"))
+    assert (graph.scale, graph.volumes.tolist()) == (10, [25, 30])
+    assert hb.read(file_with(tmp_path / "signs.edges", "0 1 +7\n")).volumes.tolist() == [7]
+
+
+@pytest.mark.parametrize("value", ["+", "+-5", "++5", "-5", "5+", "+nan"])
+def test_values_with_wrong_signs_are_refused(tmp_path, value):
+    with pytest.raises(hb.FormatError, match=mentions(":2:", value)):
+        hb.read(file_with(tmp_path / "signs.edges", f"1 0 1\n0 1 {value}\n"))
+
+
+def test_the_fields_that_an_array_may_have_are_named(tmp_path):
+    path = file_with(tmp_path / "a.mtx", "%%MatrixMarket matrix array pattern general\n2 2\n")
+    with pytest.raises(hb.FormatError, match="expected integer or real"):
         hb.read(path)

@@ -43,7 +43,7 @@ def test_spread_flows_use_all_shortest_paths_evenly():
 
 @pytest.mark.parametrize(("text", "said"), [
     ("dragonfly+:9x4", "GROUPSxLEAVESxNODES"), ("dragonfly+:9x2x1:spines=3:global=2", "expected global=3"),
-    ("dragonfly+:3x2x1:links=ring", "'ring'"), ("dragonfly+:3x2x1:route=valiant", "minimal or spread"),
+    ("dragonfly+:3x2x1:links=ring", "'ring'"), ("dragonfly+:3x2x1:route=valiant", "minimal, spread"),
     ("dragonfly+:3x2x1:bw=1x2", "three"), ("dragonfly+:999x99x99", "tables of at most 268435456"),
     ("fattree:", "integers >= 1"), ("fattree:4x4:up=1", "up for 1"), ("fattree:4:route=east", "'east'"),
     ("fattree:4:nodes=5", "nodes=5"), ("fattree:4:nodes=0", "nodes='0'"), ("fattree:4:bw=0", "bw='0'"),

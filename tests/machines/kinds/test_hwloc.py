@@ -13,7 +13,7 @@ from hopbytes.show.describe import machine_facts, machine_text
 
 
 def levels(spec: str) -> str:
-    return hb.allocate(spec).machine.tree.spec()
+    return hb.allocate(spec).machine.topology.spec()
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -51,7 +51,6 @@ def test_places_are_cores_of_all_their_threads_unless_asked():
     spec = f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}"
     where = hb.allocate(spec)
     assert [where.os_pus(pe) for pe in range(where.k)] == [(core, core + 8) for core in range(7)]
-    assert [where.allowed_rank(int(core)) for core in where.first_core] == list(range(7))
     threads = hb.allocate(spec, per="pu")
     assert [threads.os_pus(pe) for pe in range(3)] == [(0,), (8,), (1,)]
 
@@ -97,7 +96,7 @@ def test_one_slot_per_gpu_with_the_nearest_cores():
     assert [where.os_pus(pe) for pe in range(3)] == [
         (0, 1, 8, 9), (2, 3, 10, 11), (4, 5, 6, 12, 13, 14),
     ]  # fmt: skip
-    assert where.gpu_of(2).name == "cuda2"
+    assert where.known_gpus(2)[0].name == "cuda2"
     two = hb.allocate(spec, per="gpu", cores_per_task=2)
     assert two.os_pus(2) == (4, 5, 12, 13)
     assert two.notices == ("2 of 14 allowed cores are left over: they make no slot of 2 cores per gpu",)
@@ -125,7 +124,7 @@ def test_memory_around_groups_and_inside_groups(tmp_path):
     path = tmp_path / "node.xml"
     path.write_text(MIXED.format(*cores))
     machine = hb.allocate(f"hwloc:{path}").machine
-    assert machine.tree.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
+    assert machine.topology.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
     assert machine.inventory.tree(0).facts() == {"pus": 8, "cores": 8, "packages": 2, "numa": 3, "gpus": 0}
 
 
@@ -136,7 +135,7 @@ def test_a_memory_node_as_the_outermost_object(tmp_path):
     <object type="Socket" os_index="1"><object type="PU" os_index="1"/></object></object></topology>"""
     path.write_text(text)
     machine = hb.allocate(f"hwloc:{path}").machine
-    assert machine.tree.spec() == "pu:2@10"
+    assert machine.topology.spec() == "pu:2@10"
     assert machine.inventory.tree(0).facts()["numa"] == 1
 
 
@@ -175,7 +174,7 @@ REAL = {
 @pytest.mark.parametrize("name", REAL)
 def test_real_machines(name):
     machine = hb.allocate(f"hwloc:{SHARED_HWLOC / name}.xml").machine
-    assert (machine.tree.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
+    assert (machine.topology.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
 
 
 def small(folder, inside, attributes="", version='version="2.0"'):

@@ -78,6 +78,13 @@ def test_names_with_domains(tmp_path):
     ("s1.a\nb\n", ":2: node 'b'"),
     ('{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}', "a second time"),
     ("[" * 100000, "not JSON"), ('{"a":' * 100000, "not JSON"),
+    ({"kind": "List", "items": [{"kind": "HyperNode", "metadata": {"name": "h1"}}]}, "item 0 is a HyperNode"),
+    *((text, ":1: YAML or a table of kubectl, expected JSON: kubectl get nodes -o json") for text in (
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n", "---\napiVersion: v1\nkind: List\n",
+        "NAME   STATUS   ROLES    AGE   VERSION\nn1     Ready    <none>   3d    v1.31.0\n",
+        "NAME   BLOCK\nn1     b1\n", "Name:   n1\nRoles:  <none>\n",
+        "# mine\n- apiVersion: v1\n  kind: Node\n",
+    )),
 ])  # fmt: skip
 def test_bad_files_are_one_line(tmp_path, content, words):
     with refused(FormatError, words):
@@ -207,20 +214,3 @@ def test_one_node_of_kubernetes(tmp_path):
     items = kubernetes({"n1": {LEAF: "s"}, "n2": {LEAF: "s"}})["items"]
     assert machine(tmp_path, items[0]).known_hosts.names == ("n1",)
     assert machine(tmp_path, items).known_hosts.names == ("n1", "n2")
-
-
-@pytest.mark.parametrize("content", [
-    "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n",
-    "---\napiVersion: v1\nkind: List\n",
-    "NAME   STATUS   ROLES    AGE   VERSION\nn1     Ready    <none>   3d    v1.31.0\n",
-    "NAME   BLOCK\nn1     b1\n", "Name:   n1\nRoles:  <none>\n", "# mine\n- apiVersion: v1\n  kind: Node\n",
-])  # fmt: skip
-def test_other_output_of_kubectl(tmp_path, content):
-    with pytest.raises(FormatError, match=r"places:1: .*kubectl get nodes -o json"):
-        machine(tmp_path, content)
-
-
-def test_other_objects_of_kubernetes(tmp_path):
-    item = {"kind": "HyperNode", "metadata": {"name": "h1"}, "spec": {"tier": 1}}
-    with pytest.raises(FormatError, match="item 0 is a HyperNode"):
-        machine(tmp_path, {"kind": "List", "items": [item]})

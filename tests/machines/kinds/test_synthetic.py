@@ -40,7 +40,7 @@ def test_numbers_of_the_operating_system(text, numbers):
     ("pu:1", "node:1@40"),
 ])  # fmt: skip
 def test_levels(text, levels):
-    assert hb.allocate(f"synthetic:{text}").machine.tree.spec() == levels
+    assert hb.allocate(f"synthetic:{text}").machine.topology.spec() == levels
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -77,7 +77,7 @@ def test_agrees_with_hwloc(text, tmp_path):
     command = ["lstopo-no-graphics", "-i", text, "--of", "xml", str(path)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     theirs, ours = hb.allocate(f"hwloc:{path}").machine, hb.allocate(f"synthetic:{text}").machine
-    assert theirs.tree.spec() == ours.tree.spec()
+    assert theirs.topology.spec() == ours.topology.spec()
     assert theirs.inventory.tree(0).os_pus.tolist() == ours.inventory.tree(0).os_pus.tolist()
 
 

@@ -10,7 +10,7 @@ from helpers.errors import mentions
 from helpers.paths import EXAMPLES, GPU_SAMPLES, SHARED
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.machine import machine_text
-from hopbytes.machines.kinds.nvidia import read_gpu_hosts
+from hopbytes.machines.node.gpu_files import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
 from hopbytes.show.boxes import boxes_of, drawing
 
@@ -24,7 +24,7 @@ NCCL = GPU_SAMPLES / "nccl_topo.xml"
 
 
 def levels(path):
-    tree = hb.allocate(f"nvidia:{path}@n[1-2]").machine.tree
+    tree = hb.allocate(f"nvidia:{path}@n[1-2]").machine.topology
     return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
 
 
@@ -98,15 +98,15 @@ def test_hosts_that_share_nvlink_are_one_machine(tmp_path):
     where = hb.allocate(f"nvidia:{path}@n[1-18]")
     assert where.k == 72
     assert where.gpus.tolist() == [0, 1, 2, 3] * 18
-    assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
-    node, gpu = where.machine.tree.tiers[:2]
+    assert [tier.name for tier in where.machine.topology.tiers] == ["node", "gpu", "core"]
+    node, gpu = where.machine.topology.tiers[:2]
     assert node.distance == gpu.distance
     assert hb.allocate(where.machine.spec()).k == 72
-    assert hb.allocate(f"nvidia:{path}:node=9").machine.tree.tiers[0].distance == 9
+    assert hb.allocate(f"nvidia:{path}:node=9").machine.topology.tiers[0].distance == 9
     with pytest.raises(FormatError, match="2 names for the 18 hosts of the file"):
         hb.allocate(f"nvidia:{path}@n[1-2]")
     path.write_text(rack(3, switch=""))
-    node, pci, *_ = hb.allocate(f"nvidia:{path}").machine.tree.tiers
+    node, pci, *_ = hb.allocate(f"nvidia:{path}").machine.topology.tiers
     assert node.distance > pci.distance
 
 
@@ -137,16 +137,6 @@ BAD = [
     (NCCL, lambda text: text.replace("gpu", "x").replace('"0000:01', '"z'), "busid 'z:00.0', expected"),
     (NCCL, lambda text: text[:400], "the file ends in the middle|not well-formed"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("path", "change", "words"), BAD, ids=range(len(BAD)))
-def test_bad_files_are_explained(tmp_path, path, change, words):
-    bad = tmp_path / path.name
-    bad.write_text(change(path.read_text()))
-    with pytest.raises(FormatError, match=words) as caught:
-        hb.allocate(f"nvidia:{bad}")
-    assert str(bad) in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_hosts_twice_and_no_file():
@@ -406,7 +396,7 @@ def levels_of_text(path, text):
     assert not where.has_cores
     assert len(where.machine.notices()) == 1
     assert {gpu.maker for gpu in where.machine.inventory.tree(0).gpus} == {"amd"}
-    tree = where.machine.tree
+    tree = where.machine.topology
     return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
 
 
@@ -481,7 +471,7 @@ def test_topology_files_of_rccl(tmp_path):
     path.write_text(text + "</system>")
     where = hb.allocate(f"amd:{path}@n[1-2]")
     tree = where.machine.inventory.tree(0)
-    assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
+    assert [tier.name for tier in where.machine.topology.tiers] == ["node", "gpu", "core"]
     assert [(gpu.name, gpu.maker) for gpu in tree.gpus] == [(f"rsmi{i}", "amd") for i in range(4)]
     bare = path.read_text()
     while "<gpu" in bare:
@@ -489,26 +479,31 @@ def test_topology_files_of_rccl(tmp_path):
     path.write_text(bare)
     where = hb.allocate(f"amd:{path}")
     assert where.gpus.tolist() == [0, 1, 2, 3]
-    assert where.gpu_of(3).maker == "amd"
-    assert [tier.name for tier in where.machine.tree.tiers] == ["numa", "gpu", "core"]
+    assert where.known_gpus(3)[0].maker == "amd"
+    assert [tier.name for tier in where.machine.topology.tiers] == ["numa", "gpu", "core"]
 
 
 GOOD = amd_smi(buses(3), lambda i, j: "XGMI")
-
-
-@pytest.mark.parametrize(("text", "words"), [
+BAD_AMD = [
     (GOOD[: GOOD.index("LINK TYPE") + 120], "rows of GPUs, expected 3 as columns.*cut off"),
     (GOOD.replace("0 XGMI", "0 SPAM"), "'SPAM', expected one of SELF"),
     (GOOD.replace("\n0000:1c:00.0 1", "\n0000:2c:00.0 1"), "expected 0000:1c:00.0 and a value for each"),
     ("ACCESS TABLE:\n", "no GPU in a table of link types"),
     ("[1, 2", ":1: not JSON"), ("[1, 2]", "expected JSON of the form"), ("{}", "no GPU in a table"),
     (GOOD + "x" * 20000, "a line of 20000 characters"),
-])  # fmt: skip
-def test_faults_are_explained(tmp_path, text, words):
-    path = tmp_path / "topo.txt"
-    path.write_text(text)
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "words"), [
+    *(("nvidia", change(path.read_text()), words) for path, change, words in BAD),
+    *(("amd", text, words) for text, words in BAD_AMD),
+], ids=range(len(BAD) + len(BAD_AMD)))  # fmt: skip
+def test_bad_files_are_explained(tmp_path, kind, text, words):
+    bad = tmp_path / "topo"
+    bad.write_text(text)
     with pytest.raises(FormatError, match=words) as caught:
-        hb.allocate(f"amd:{path}")
+        hb.allocate(f"{kind}:{bad}")
+    assert str(bad) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -25,11 +25,11 @@ def test_islands_are_subgraphs_and_values_return(size, islands):
 
     def work(comm):
         rows = checked_rows(Member(comm), part_of(graph, comm.Get_rank(), size))
-        dealt = deal(rows, island[rows.first : rows.first + rows.n], groups)
+        slabs, back = deal(rows, island[rows.first : rows.first + rows.n], groups)
         mine = [number for number, ranks in enumerate(groups) if comm.Get_rank() in ranks]
-        assert set(dealt.slabs) <= set(mine)
-        marks = [1000 * number + slab.loads + np.diff(slab.indptr) for number, slab in dealt.slabs.items()]
-        return dealt.slabs, dealt.back(np.concatenate([np.empty(0, np.int64), *marks]))
+        assert set(slabs) <= set(mine)
+        marks = [1000 * number + slab.loads + np.diff(slab.indptr) for number, slab in slabs.items()]
+        return slabs, back(np.concatenate([np.empty(0, np.int64), *marks]))
 
     parts = together(size, work)
     inner = np.zeros(graph.n, np.int64)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner, mappers, refiners
+from hopbytes._frozen import field_names, frozen
+from hopbytes.algorithms.base import Effort, Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import RULES, HottestLink
 from hopbytes.algorithms.two_level.groups import Grouped
@@ -130,45 +130,39 @@ class Leaders:
         return Part(job.traffic, self._own, self._prices, self.wire, firsts[:-1])
 
 
-class LedGreedy(Mapper):
-    """The mapper `plain`, whose groups are placed by `leaders`."""
+@frozen(eq=False)
+class LedGreedy(HybridGreedy):
+    """The mapper ``ptram``, whose groups are placed by `leaders`."""
 
-    needs_routes: ClassVar[bool] = True
+    leaders: Any = None
 
-    def __init__(self, plain: HybridGreedy, leaders: Leaders) -> None:
-        self._plain, self._leaders = plain, leaders
-
-    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        return self._plain.carried_out(graph, where, bounds, effort, self._place)
-
-    def _place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
+    def place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
         if problem.routing.ports > 1:  # leaders support one adapter per node only, so rank 0 searches alone
-            return self._plain.place(grouped, problem, terms, effort)
-        site_of, _, evaluations = self._leaders.search(problem, terms, by_share=not self._plain.raw)
+            return HybridGreedy.place(self, grouped, problem, terms, effort)
+        site_of, _, evaluations = self.leaders.search(problem, terms, by_share=not self.raw)
         effort.count(places_evaluated=evaluations)
-        return site_of
+        found: Int32 = site_of
+        return found
 
 
-class LedRefinement(Refiner):
-    """The refiner `plain`, whose exchanges are found by `leaders`."""
+@frozen(eq=False)
+class LedRefinement(HottestLink):
+    """The refiner ``ptram``, whose exchanges are found by `leaders`."""
 
-    needs_routes: ClassVar[bool] = True
-    objective: ClassVar[str] = HottestLink.objective
+    leaders: Any = None
 
-    def __init__(self, plain: HottestLink, leaders: Leaders) -> None:
-        self._plain, self._leaders = plain, leaders
-
-    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        return self._plain.carried_out(graph, where, pe, bounds, effort, self._search)
-
-    def _search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
-        plain = self._plain
+    def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
         if problem.routing.ports > 1:
-            return plain.search(grouped, problem, effort)
-        return self._leaders.search(
-            problem, start=grouped.start, nearest=plain.nearest, rounds=plain.rounds,
-            rule=RULES.index(plain.rule), nearby=plain.ties == "nearby",
+            return HottestLink.search(self, grouped, problem, effort)
+        found: tuple[Int32, int, int] = self.leaders.search(
+            problem, start=grouped.start, nearest=self.nearest, rounds=self.rounds,
+            rule=RULES.index(self.rule), nearby=self.ties == "nearby",
         )
+        return found
+
+
+def _led(kind: Any, plain: Mapper | Refiner, leaders: Leaders) -> Any:
+    return kind(*(getattr(plain, name) for name in field_names(plain)), leaders)
 
 
 def map_with_leaders(
@@ -181,7 +175,7 @@ def map_with_leaders(
     :meth:`Leaders.serve`. Rank 0 alone partitions the tasks among nodes, maps them inside nodes and verifies
     the result.
     """
-    steps = LedGreedy(mapper, leaders), LedRefinement(refiner, leaders)
+    steps = _led(LedGreedy, mapper, leaders), _led(LedRefinement, refiner, leaders)
     mapping = map_tasks(graph, where, list(steps), seed=seed, threads=1)
     names = {"mapper": describe(mappers, mapper), "refine": [describe(refiners, refiner)]}
     return Mapping(mapping.pe, mapping.where, {**mapping.info, **names})

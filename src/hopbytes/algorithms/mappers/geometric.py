@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_along, room_for
 from hopbytes.algorithms.two_level.groups import nodes_of, place_inside
 from hopbytes.cost.objectives.comm_cost import objectives
@@ -21,7 +21,6 @@ from hopbytes.machines.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.open_input import open_stream
-from hopbytes.util.options import check_types
 
 
 @mappers.register("curve")
@@ -35,6 +34,7 @@ class Curve(Mapper):
 
     needs_coordinates: ClassVar[bool] = True
     knows_tasks: ClassVar[bool] = True
+    allowed: ClassVar[Allowed] = {"order": tuple(CURVES)}
     #: the curve: ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
     #: :func:`hopbytes.machines.geometry.curve_order`.
     order: str = "hilbert"
@@ -43,13 +43,6 @@ class Curve(Mapper):
     #: order. With ``own`` they keep it in any case.
     tasks: str = ""
 
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.order not in CURVES:
-            raise UnsupportedError(
-                f"mapper 'curve': order={self.order}, expected one of {', '.join(CURVES)}"
-            )
-
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         nodes = nodes_of(where)
         along = curve_order(place_geometry(where, "curve").places, self.order)
@@ -57,9 +50,6 @@ class Curve(Mapper):
         points = None if self.tasks == "own" else task_coordinates(graph, self.tasks, "curve")
         order = np.arange(graph.n) if points is None else curve_order(points, self.order)
         return fill_along(graph, bounds, pes, order)
-
-
-CUTS = ("multi", "two")
 
 
 @mappers.register("multi_jagged")
@@ -77,6 +67,9 @@ class MultiJagged(Mapper):
 
     needs_coordinates: ClassVar[bool] = True
     knows_tasks: ClassVar[bool] = True
+    allowed: ClassVar[Allowed] = {
+        "cuts": ("multi", "two"), "rotations": range(1, 2**31),
+    }  # fmt: skip
     #: Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
     #: line. By default they are taken from the pattern (``stencil:``).
     tasks: str = ""
@@ -86,14 +79,6 @@ class MultiJagged(Mapper):
     #: Number of orders of the dimensions of nodes and tasks that are tried. The order with the fewest hop-
     #: bytes (or the lowest communication cost if the machine has no routes) is kept. At least 1.
     rotations: int = 36
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.cuts not in CUTS or self.rotations < 1:
-            found = f"cuts={self.cuts}, rotations={self.rotations}"
-            raise UnsupportedError(
-                f"mapper 'multi_jagged': {found}, expected cuts={' or '.join(CUTS)}, rotations >= 1"
-            )
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         geometry = place_geometry(where, "multi_jagged")

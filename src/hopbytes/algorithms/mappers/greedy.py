@@ -1,8 +1,9 @@
-"""The construction of Müller-Merbach: each task is assigned to the free PE nearest to the used ones."""
+"""Greedy constructions: the next task is the one that communicates most with assigned tasks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
@@ -26,15 +27,17 @@ class MuellerMerbach(Mapper):
     sum for every PE, so a mapping takes O((n + m) log n); on a table it takes O(n x k).
     """
 
+    linked: ClassVar[bool] = False  # PEs are chosen by what the arcs of the task would cost there
+
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
         control = replace(effort.run_control(), spend=None)
-        return place_greedily(problem, room_for(graph, bounds), linked=False, control=control)
+        return place_greedily(problem, room_for(graph, bounds), linked=self.linked, control=control)
 
 
 @mappers.register("greedy_all_c")
 @frozen
-class GreedyAllC(Mapper):
+class GreedyAllC(MuellerMerbach):
     """Assign the task that communicates most with assigned tasks to the free PE where it costs least.
 
     The algorithm is that of Glantz, Meyerhenke and Noe (2015). It equals ``mueller_merbach`` except that the
@@ -46,7 +49,4 @@ class GreedyAllC(Mapper):
     table it is O(k x degree).
     """
 
-    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
-        control = replace(effort.run_control(), spend=None)
-        return place_greedily(problem, room_for(graph, bounds), linked=True, control=control)
+    linked: ClassVar[bool] = True

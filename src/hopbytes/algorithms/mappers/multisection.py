@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.hierarchy import (
     Level,
     Subproblem,
@@ -31,7 +31,6 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import check_types
 from hopbytes.util.random_numbers import derived_seeds
 from hopbytes.util.registry import Registry
 
@@ -57,6 +56,7 @@ class Multisection(Mapper):
     by recursive bisection (``core/partition/exact_partitioner.hpp``).
     """
 
+    allowed: ClassVar[Allowed] = {"slack": ("outer", "even")}
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "repetitions": ("repetitions", "recombinations", "bisection_repetitions"),
         "coarsening": ("contraction_limit", "shared_hierarchies"),
@@ -131,7 +131,7 @@ class Multisection(Mapper):
     trace: str = ""
 
     def __post_init__(self) -> None:
-        check_types(self)
+        Mapper.__post_init__(self)
         if self.schedule != "level" or self.trace:  # schedules are imported only where one is named
             from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 
@@ -139,8 +139,6 @@ class Multisection(Mapper):
                 raise unknown_name("schedule", self.schedule, ["level", *SCHEDULES])
             if self.schedule == "level":
                 raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
-        if self.slack not in ("outer", "even"):
-            raise unknown_name("slack", self.slack, ["outer", "even"])
         if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
             raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
         self._external()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order, room_for
 from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.comm_cost import objectives
-from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.ml import rank_orders, training_of
@@ -67,12 +68,8 @@ class RoundRobin(Mapper):
     Full nodes are skipped. Within a node PEs are filled in machine order. O(n log n + k).
     """
 
+    allowed: ClassVar[Allowed] = {"turn": range(1, 2**31)}
     turn: int = 1  #: number of consecutive tasks that a node gets in its turn, >= 1
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.turn < 1:
-            raise UnsupportedError(f"mapper 'round_robin': turn={self.turn}, expected an integer >= 1")
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         nodes = nodes_of(where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
@@ -21,8 +20,6 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
-
-Place = Callable[[Grouped, Routed, HybridTerms, Effort], Int32]
 
 
 @mappers.register("ptram")
@@ -56,34 +53,26 @@ class HybridGreedy(Mapper):
         parse_weights(self.weights)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        return self.carried_out(graph, where, bounds, effort, self.place)
-
-    def carried_out(
-        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, place: Place
-    ) -> Int32:
-        """Return int32[n], the PE of every task; the function `place` assigns the groups to nodes."""
         grouped = cut(graph, where, bounds, effort, settings_of(self.repetitions, self.initial_partitions))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
         if ports_of(grouped.nodes).count > 1:
-            return self._beside_adapters(graph, grouped, bounds, effort, place)
+            return self._beside_adapters(graph, grouped, bounds, effort)
         problem = routed_groups(graph, grouped, None, "mapper ptram")
         one_each = where.select(grouped.nodes.first)
         terms = self._terms(grouped.graph, one_each, grouped.start, problem)
-        found = place(grouped, problem, terms, effort)
+        found = self.place(grouped, problem, terms, effort)
         if self.guarded:
             tops = [_top(grouped.graph, one_each, each) for each in (grouped.start, found)]
             found = grouped.start if tops[0] < tops[1] else found
         return finish(graph, grouped, found, bounds, effort)
 
-    def _beside_adapters(
-        self, graph: CommGraph, grouped: Grouped, bounds: Bounds, effort: Effort, place: Place
-    ) -> Int32:
+    def _beside_adapters(self, graph: CommGraph, grouped: Grouped, bounds: Bounds, effort: Effort) -> Int32:
         """Map to nodes with several adapters; the adapter of a task is known when the task has a PE."""
         where = grouped.nodes.where
         seated = finish(graph, grouped, grouped.start, bounds, effort)
         problem = routed_groups(graph, grouped, seated, "mapper ptram")
-        found = place(grouped, problem, self._terms(graph, where, seated, problem), effort)
+        found = self.place(grouped, problem, self._terms(graph, where, seated, problem), effort)
         moved = move_groups(graph, grouped, seated, found, bounds, effort)
         worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
         return seated if worse else moved
@@ -121,5 +110,3 @@ def parse_weights(text: str) -> tuple[float, float, float, float]:
     if not all(0 <= weight < float("inf") for weight in (a, b, c, d)):
         raise UnsupportedError(f"mapper 'ptram': weights={text}, expected four numbers >= 0 like 1/1/1/1")
     return a, b, c, d
-
-

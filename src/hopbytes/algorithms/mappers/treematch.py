@@ -11,20 +11,18 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.level_by_level import TopDown
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr, with_isolated
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.partition import partition_many
 from hopbytes.engine.problem import PartitionSettings, SearchProblem, VertexGroups
-from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import checked_sum, group_objects
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import check_types
 
 
 def shapes(arities: list[int], leaves: int, most: int) -> list[list[int]]:
@@ -67,13 +65,15 @@ def in_whole_tree(leaf: Int64, shape: list[int], arities: list[int]) -> Int64:
     return place
 
 
-#: The largest permitted value of `list_up_to`, which limits the memory for the list.
-MOST_LISTED = 1_000_000
 #: If groups are too many to list, a balanced partition is also tried with at most so many objects.
 PARTITIONED_UP_TO = 512
 #: Limit of mean degree times groups for this partition. Beyond it a partition takes seconds, and in all
 #: measured cases it was not better.
 PARTITIONED_UP_TO_DEGREE = 8000
+UNEVEN = (
+    "treematch needs units of equal size, the same number of tasks (at most 64) on every PE unless "
+    "virtual=true, and no constraints: `top_down` ran instead"
+)
 #: With more tasks per PE the mapper partitions top-down, because grouping is made for small groups.
 MOST_PER_PE = 64
 
@@ -105,6 +105,11 @@ class TreeMatch(Mapper):
     solution of small levels (at most 12 objects). O(m log n) per level if groups grow.
     """
 
+    chooses_slots: ClassVar[bool] = True
+    #: A list of more groups takes too much memory.
+    allowed: ClassVar[Allowed] = {
+        "list_up_to": range(1_000_001), "credit": range(1001)
+    }
     #: If a level has at most so many possible groups, all of them are listed, and three heuristics search for
     #: independent sets among them: smallest values first, largest values last, largest weighted degree first.
     #: With up to 12 objects the optimal grouping is computed. If there are more possible groups, groups grow
@@ -125,14 +130,6 @@ class TreeMatch(Mapper):
     #: number (counter ``filled_up``). By default ``top_down`` partitions, which had at most the same J in all
     #: 20 measured cases.
     virtual: bool = False
-    chooses_slots: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.list_up_to > MOST_LISTED:
-            raise UnsupportedError(f"list_up_to={self.list_up_to}, expected at most {MOST_LISTED}")
-        if self.credit > 1000:
-            raise UnsupportedError(f"credit={self.credit}, expected at most 1000")
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         if graph.n == 0 or where.k == 1:
@@ -150,6 +147,7 @@ class TreeMatch(Mapper):
             return np.argsort(groupings[-1]).astype(np.int32)[self._leaves(csr, arities, effort)[group]]
         if arities is None or per_pe is None:
             effort.count(uneven_tree=1)
+            effort.notices.append(UNEVEN)
             return self._outside_in(graph, where, bounds, effort)
         pe_of_leaf = np.argsort(groupings[-1]).astype(np.int32)
         csr, cost, found = graph.symmetric_positive(), CommCost(), []

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers, refiners
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Mapper, mappers, refiners
 from hopbytes.algorithms.mappers.level_by_level import bisected, halved
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import build, check_types
+from hopbytes.util.options import build
 
-MODELS = ("rb", "rms")
 NO_REFINER = "none"
 
 
@@ -30,6 +31,7 @@ class TwoPhase(Mapper):
     Multisection with V-cycles (the presets) is better if there are many tasks per PE.
     """
 
+    allowed: ClassVar[Allowed] = {"model": ("rb", "rms")}
     #: Partitioner of the tasks: ``rb`` is recursive bisection without regard to the machine, ``rms`` is
     #: recursive multisection along the machine, where block i is the one computed for PE i. With one task per
     #: PE every task is a block and this option has no effect.
@@ -41,9 +43,7 @@ class TwoPhase(Mapper):
     initial_partitions: int = 4  #: number of initial partitions of the coarsest graph per cut of the model
 
     def __post_init__(self) -> None:
-        check_types(self)
-        if self.model not in MODELS:
-            raise UnsupportedError(f"model={self.model}, expected one of {', '.join(MODELS)}")
+        Mapper.__post_init__(self)
         if isinstance(build(mappers, self.mapping), TwoPhase):
             raise UnsupportedError("mapping=two_phase, expected another mapper")
         if self.refine != NO_REFINER:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level.groups import Grouped, cut, finish, settings_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.engine.routed_search import Groups, hop_greedy
-from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import check_types
-
-WEIGHTS = ("volume", "messages")
 
 
 @mappers.register("ug")
@@ -31,6 +29,7 @@ class HopGreedy(Mapper):
     most. With more than 4096 nodes only the 256 nodes before and after a node in machine order count as near.
     """
 
+    allowed: ClassVar[Allowed] = {"weight": ("volume", "messages")}
     #: Maximum number of groups that are assigned far from each other at the beginning. All numbers from 0 to
     #: this one are tried, and the mapping with the fewest hop-bytes is kept.
     seeds: int = 1
@@ -41,11 +40,6 @@ class HopGreedy(Mapper):
     repetitions: int = 1
     initial_partitions: int = 4
     region_growings: int = 4
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.weight not in WEIGHTS:
-            raise UnsupportedError(f"mapper 'ug': weight={self.weight}, expected one of {', '.join(WEIGHTS)}")
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         settings = settings_of(self.repetitions, self.initial_partitions, self.region_growings)
@@ -66,5 +60,3 @@ def weighed(grouped: Grouped, weight: str) -> Groups:
     """Return the symmetric graph between groups by volume or by messages."""
     graph = grouped.graph if weight == "volume" else grouped.graph.with_weights("messages")
     return Groups(graph.symmetric_positive(), grouped.sizes, grouped.capacities)
-
-

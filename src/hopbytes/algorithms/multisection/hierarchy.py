@@ -161,7 +161,7 @@ def levels_of(
     groupings = where.groups()
     cuts = cut_distances(where, groupings)
     leaf_bounds = bounds.count if bounds.exact and bounds.count is not None else bounds.load
-    held = _held(bounds.linear_cost, loads, where.k)
+    held = fixed_loads(bounds.linear_cost, loads, where.k)
     single = bounds.exact and int(leaf_bounds.max(initial=0)) <= 1
     counts = [int(grouping.max()) + 1 for grouping in groupings]
     shares = shares_of_cost(cuts, counts, cuts[-1] if single and cuts else 0)
@@ -197,7 +197,7 @@ def numbered_by_parent(grouping: Int32, parents: Int32) -> tuple[Int32, Int64]:
     return number[grouping], np.sort(parent)
 
 
-def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
+def fixed_loads(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
     """Return int64[k], the load of the tasks that are fixed to each PE."""
     if linear_cost is None:
         return np.zeros(k, np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
 from hopbytes.algorithms.refiners.umpa import HopSwap, WeightedHopSwap, no_worse
 from hopbytes.algorithms.two_level.groups import groups_of_mapping, move_groups, nodes_of, record_work
@@ -22,10 +22,8 @@ from hopbytes.algorithms.two_level.routing import routed, routed_groups
 from hopbytes.cost.objectives.comm_cost import CommCost, Objective, objectives
 from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neighbourhood, congestion_search
-from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import check_types
 from hopbytes.util.random_numbers import derived_seeds
 
 GOALS = ("max_congestion", "max_messages", "hybrid")
@@ -47,6 +45,7 @@ class Congestion(Refiner):
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
     keeps: ClassVar[tuple[str, ...]] = ("hop_bytes",)
+    allowed: ClassVar[Allowed] = {"goal": GOALS}
     #: objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the mapping in order)
     goal: str = "max_congestion"
     #: number of evaluated exchanges per node in which all tasks of a node move; 0 turns this phase off
@@ -65,10 +64,6 @@ class Congestion(Refiner):
     #: percentage of the group exchanges that move sets of groups together: ranges of nodes in machine order,
     #: the neighbourhoods of two nodes, clusters of communicating groups, cycles
     set_percent: int = 20
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_goal("congestion", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         nodes = nodes_of(where)
@@ -124,12 +119,6 @@ class Congestion(Refiner):
         return place
 
 
-def check_goal(name: str, goal: str) -> None:
-    """Raise UnsupportedError if the goal does not exist."""
-    if goal not in GOALS:
-        raise UnsupportedError(f"refiner {name!r}: goal={goal}, expected one of {', '.join(GOALS)}")
-
-
 #: Thresholds of ``congestion`` that rounds of annealing use in turn.
 THRESHOLDS = (10_000, 30_000, 3_000)
 
@@ -172,6 +161,7 @@ class Routed(Refiner):
     """
 
     objective: ClassVar[str] = "max_congestion"
+    allowed: ClassVar[Allowed] = {"goal": GOALS}
     goal: str = "max_congestion"  #: the goal of the refiner ``congestion``
     #: factor for the effort of ``congestion``: its group_work is 100 times and its task_work 10 times this
     effort: int = 4
@@ -184,10 +174,6 @@ class Routed(Refiner):
     #: with a time limit or a work limit continue until it is reached: rounds of ``congestion`` with new seeds
     #: anneal the best mapping again, at higher and lower temperatures in turn
     anneal: bool = False
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_goal("routed", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         if where.machine.network() is None or graph.n == 0 or nodes_of(where).count < 2:

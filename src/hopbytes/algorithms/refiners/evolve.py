@@ -89,10 +89,10 @@ class Evolve(Refiner):
         most, step = self._affordable(graph), 0
         if not endless and most < min(self.steps, self.size + 1):
             return pe
-        while not effort.used_up and (endless or step < most) and not population.perfect:
+        while not effort.used_up and (endless or step < most) and population.rank > (0, 0):
             before = effort.work.get("arcs", 0)
             if effort.progress is not None:
-                effort.progress(f"evolve, J {population.cost:,}", step, 0 if endless else most)
+                effort.progress(f"evolve, J {population.rank[1]:,}", step, 0 if endless else most)
             self._step(population, step, effort)
             step += 1
             if endless and not effort.step_over(before):
@@ -121,11 +121,11 @@ class Evolve(Refiner):
 
         def new() -> Int32:
             if not bounds.exact:
-                known = population.members
+                known = [pe for _, pe in population.members]
                 # With as many recombinations as candidates every candidate takes part in one.
                 more = replace(maker, recombinations=len(known) + self.repetitions)
                 pe = more.again(graph, where, bounds, own, known)
-            elif population.full and step % 2:
+            elif len(population.members) == population.size and step % 2:
                 known = [population.best, population.another(seed)]
                 pe = replace(maker, repetitions=1, recombinations=len(known) + 1).again(
                     graph, where, bounds, own, known
@@ -190,7 +190,7 @@ def _live(population: _Population, step: int, effort: Effort) -> Progress | None
         return None
 
     def tell(stage: str, done: int, total: int) -> None:
-        report(f"evolve, J {population.cost:,}, step {step + 1}: {stage.partition(',')[0]}", done, total)
+        report(f"evolve, J {population.rank[1]:,}, step {step + 1}: {stage.partition(',')[0]}", done, total)
 
     return tell
 
@@ -201,39 +201,26 @@ class _Population:
     def __init__(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int, threads: int
     ) -> None:
-        self.graph, self.where, self.bounds, self._size, self._threads = graph, where, bounds, size, threads
-        self._members: list[tuple[tuple[int, int], Int32]] = []
+        self.graph, self.where, self.bounds, self.size, self._threads = graph, where, bounds, size, threads
+        self.members: list[tuple[tuple[int, int], Int32]] = []
 
     @property
     def best(self) -> Int32:
-        return self._members[0][1]
+        return self.members[0][1]
 
     @property
-    def members(self) -> list[Int32]:
-        return [pe for _, pe in self._members]
-
-    @property
-    def cost(self) -> int:
-        return self._members[0][0][1]
-
-    @property
-    def perfect(self) -> bool:
-        """Whether no mapping can be better, because all bounds are met and the cost is 0."""
-        return self._members[0][0] <= (0, 0)
-
-    @property
-    def full(self) -> bool:
-        """Whether a new member replaces another."""
-        return len(self._members) == self._size
+    def rank(self) -> tuple[int, int]:
+        """The load of the best mapping beyond its bounds, and its cost."""
+        return self.members[0][0]
 
     def another(self, seed: int) -> Int32:
         """Return a member other than the best if there is one."""
-        return self._members[1 + seed % (len(self._members) - 1) if len(self._members) > 1 else 0][1]
+        return self.members[1 + seed % (len(self.members) - 1) if len(self.members) > 1 else 0][1]
 
     def add(self, pe: Int32) -> None:
         """Insert a mapping unless a member has the same cost, since these are nearly always identical."""
         key = self.bounds.rank(self.graph, self.where, pe, self._threads)
-        if all(key != other for other, _ in self._members):
-            self._members.append((key, pe))
-            self._members.sort(key=lambda member: member[0])
-            del self._members[self._size :]
+        if all(key != other for other, _ in self.members):
+            self.members.append((key, pe))
+            self.members.sort(key=lambda member: member[0])
+            del self.members[self.size :]

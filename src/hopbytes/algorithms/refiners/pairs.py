@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.base import MILLION, Allowed, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
 from hopbytes.engine.slots import chain_search, pair_search
@@ -14,7 +16,6 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import check_types
 
 #: Largest number of arcs that are scanned to list pairs at one more edge of distance.
 MOST_SCANNED = 2**28
@@ -45,12 +46,8 @@ class NP(Refiner):
     round.
     """
 
+    allowed: ClassVar[Allowed] = {"block": range(2, 2**31)}
     block: int = 64  #: number of tasks per block, at least 2; the last block may be smaller
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.block < 2:
-            raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         return search_pairs(BLOCKS, graph, where, pe, bounds, effort, reach=self.block)
@@ -69,17 +66,11 @@ class NCd(Refiner):
     are pairs: also a local optimum. KaHIP, the paper's program, tries again only pairs of exchanged tasks.
     """
 
+    allowed: ClassVar[Allowed] = {"d": range(1, 2**31), "order": ("tasks", "pairs")}
     d: int = 10  #: maximum distance of two tasks in edges, at least 1
     #: ``tasks``: task by task from a queue, in O(n) memory. ``pairs``: one random order of all pairs as in
     #: the paper, in O(pairs) memory.
     order: str = "tasks"
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.d < 1:
-            raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
-        if self.order not in ("tasks", "pairs"):
-            raise UnsupportedError(f"order={self.order}, expected tasks or pairs")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         if self.order == "pairs":

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.base import Allowed, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse
 from hopbytes.algorithms.two_level.groups import Grouped, groups_of_mapping, move_groups, record_work
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed_groups
 from hopbytes.engine.routed_search import hottest_link_refine
-from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.options import check_types
 
 #: Rules in the order of ``ReliefRule`` in ``core/routing/ptram.hpp``.
 RULES = ("count", "paper", "listing")
-TIES = ("number", "nearby")
-
-Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 
 
 @refiners.register("ptram")
@@ -39,6 +33,7 @@ class HottestLink(Refiner):
 
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
+    allowed: ClassVar[Allowed] = {"rule": RULES, "ties": ("number", "nearby")}
     nearest: int = 7  #: number of candidate nodes per group: the nearest by hops
     rounds: int = 10  #: Maximum number of rounds. The search ends earlier if no exchange is an improvement.
     #: With ``paper`` an exchange must lower the maximum congestion, and groups with flows over the first of
@@ -51,24 +46,12 @@ class HottestLink(Refiner):
     #: node, so that all nodes of a switch are tried
     ties: str = "number"
 
-    def __post_init__(self) -> None:
-        check_types(self)
-        for key, value, known in (("rule", self.rule, RULES), ("ties", self.ties, TIES)):
-            if value not in known:
-                raise UnsupportedError(f"refiner 'ptram': {key}={value}, expected one of {', '.join(known)}")
-
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        return self.carried_out(graph, where, pe, bounds, effort, self.search)
-
-    def carried_out(
-        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
-    ) -> Int32:
-        """Return a mapping with no higher maximum congestion; `search` finds the exchanges."""
         grouped = groups_of_mapping(graph, where, pe, bounds) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
         problem = routed_groups(graph, grouped, pe, "refiner ptram")
-        place, rounds, evaluations = search(grouped, problem, effort)
+        place, rounds, evaluations = self.search(grouped, problem, effort)
         record_work(effort, grouped.graph, evaluations, rounds=rounds)
         after = move_groups(graph, grouped, pe, place, bounds, effort)
         return no_worse(graph, where, pe, after, self.objective)

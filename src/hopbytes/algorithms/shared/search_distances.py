@@ -40,10 +40,8 @@ def _priced(
     csr = graph.symmetric_positive()
     if linear_cost is None:
         return csr.weights, None
-    times, over = (2 if csr.indptr is graph.indptr else 1), 1
-    distance = where.distance
-    if isinstance(distance, TableDistance) and not np.array_equal(distance.table, distance.table.T):
-        over = 2  # the search uses the sum of both directions
+    times = 2 if csr.indptr is graph.indptr else 1
+    over = 2 if one_way(where) else 1  # the search uses the sum of both directions
     if times == over:
         return csr.weights, linear_cost
     if times < over:
@@ -55,13 +53,16 @@ def _priced(
     return csr.weights, linear_cost.scaled(1, 2)
 
 
+def one_way(where: Allocation) -> bool:
+    """Whether distances differ by direction."""
+    distance = where.distance
+    return isinstance(distance, TableDistance) and not np.array_equal(distance.table, distance.table.T)
+
+
 def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
     """Whether neither volumes nor distances are symmetric, so that the sum over both directions is not exact.
     """
-    distance = where.distance
-    if not isinstance(distance, TableDistance) or np.array_equal(distance.table, distance.table.T):
-        return False
-    if graph.undirected:
+    if graph.undirected or not one_way(where):
         return False
     sources, volumes = graph.sources(), graph.arc_volumes()
     turned = np.lexsort((sources, graph.targets))  # the arcs of the transposed graph, row by row
@@ -80,6 +81,12 @@ def is_dense(graph: CommGraph) -> bool:
     return 4 * len(graph.symmetric_positive().targets) >= graph.n**2
 
 
+def equal_both_ways(where: Allocation) -> bool:
+    """Whether distances are equal in both directions and 0 on a PE."""
+    distance = where.distance
+    return not (one_way(where) or (isinstance(distance, TableDistance) and np.diagonal(distance.table).any()))
+
+
 def cheaper(
     graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None
 ) -> Int32:
@@ -89,11 +96,8 @@ def cheaper(
     they are very large (:func:`hopbytes.engine.control.rescale_to_63_bits`), and tables that are asymmetric
     or have a diagonal, since searches use the mean of both directions. Only then costs are computed here.
     """
-    distance = where.distance
-    table = distance.table if isinstance(distance, TableDistance) else None
-    plain = table is None or (np.array_equal(table, table.T) and not np.diagonal(table).any())
     # The factor 8 covers that both directions are stored and both distances are added.
-    if plain and graph.total_volume * distance.largest * 8 <= MOST:
+    if equal_both_ways(where) and graph.total_volume * where.distance.largest * 8 <= MOST:
         return after
     cost = CommCost()
 

@@ -14,7 +14,7 @@ from hopbytes.cost.objectives.on_links import hop_distances_only
 from hopbytes.engine.routed_search import Neighbourhood
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
-from hopbytes.kernels.routes import NO_ROUTE, hop_table
+from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 
 #: With more sites (nodes) than this, only sites near in machine order belong to a neighbourhood.
@@ -49,103 +49,67 @@ def neighbourhood_of(nodes: Nodes, effort: Effort | None = None, *, of_pes: bool
 
 def _rows(nodes: Nodes, effort: Effort) -> tuple[tuple[Int32, UInt16], bool]:
     """Return for every site the others by increasing distance, their distances, whether all are sorted."""
-    count = nodes.count
-    if count > MOST_SITES:
-        return _rows_in_window(nodes), True
-    near, hops = np.empty((count, count), np.int32), np.zeros((count, count), np.uint16)
-    rows = _rows_of_levels(nodes)
+    count, levels, whole = nodes.count, _levels_of(nodes), True
+    reach = count if count <= MOST_SITES else min(count, 2 * WINDOW + 1)
+    near, hops = np.empty((count, reach), np.int32), np.zeros((count, reach), np.uint16)
     for first in range(0, count, ROWS):
-        sites = np.arange(first, min(first + ROWS, count))
-        if effort.out_of_time:
-            near[first:] = np.arange(count)
-            _begin_with_itself(near[first:], np.arange(first, count))
-            return (near.reshape(-1), hops.reshape(-1)), False
-        levels = rows(sites)
-        order = np.argsort(levels, axis=1, kind="stable").astype(np.int32)
-        _begin_with_itself(order, sites)
-        near[sites], hops[sites] = order, np.take_along_axis(levels, order.astype(np.int64), axis=1)
-    return (near.reshape(-1), hops.reshape(-1)), True
+        sites = np.arange(first, min(first + ROWS, count))[:, None]
+        others = np.clip(sites - WINDOW, 0, count - reach) + np.arange(reach)
+        whole = whole and not effort.out_of_time
+        if whole:
+            apart = levels(sites, others)
+            order = np.argsort(apart, axis=1, kind="stable")
+            others = np.take_along_axis(others, order, axis=1)
+            hops[sites[:, 0]] = np.take_along_axis(apart, order, axis=1)
+        near[sites[:, 0]] = others
+        _begin_with_itself(near, sites[:, 0])
+    return (near.reshape(-1), hops.reshape(-1)), whole
 
 
 def _begin_with_itself(near: Int32, sites: Int64) -> None:
     """Move every site to the beginning of its row, even if other sites are at distance 0."""
-    own = np.argmax(near == sites[:, None], axis=1)
-    for row in np.flatnonzero(own):
-        near[row, 1 : own[row] + 1] = near[row, : own[row]].copy()
-        near[row, 0] = sites[row]
+    own = np.argmax(near[sites] == sites[:, None], axis=1)
+    for site, place in zip(sites[own > 0].tolist(), own[own > 0].tolist(), strict=True):
+        near[site, 1 : place + 1] = near[site, :place].copy()
+        near[site, 0] = site
 
 
-def _rows_in_window(nodes: Nodes) -> tuple[Int32, UInt16]:
-    count = nodes.count
-    reach = min(count, 2 * WINDOW + 1)
-    first = np.clip(np.arange(count) - WINDOW, 0, count - reach)
-    window = first[:, None] + np.arange(reach)
-    hops = np.stack([_row_levels(nodes, site, window[site]) for site in range(count)])
-    order = np.argsort(hops, axis=1, kind="stable")
-    near = np.take_along_axis(window, order, axis=1).astype(np.int32)
-    return near.reshape(-1), np.take_along_axis(hops, order, axis=1).reshape(-1)
+def _levels_of(nodes: Nodes) -> Callable[[Int64, Int64], UInt16]:
+    """Return what gives :func:`levels_between` for some pairs of nodes, whose numbers broadcast."""
+    distance, network = nodes.where.distance, nodes.where.machine.network()
+    if network is not None:
+        endpoints = endpoints_of(nodes.where)[nodes.first]
 
+        def hops(one: Int64, other: Int64) -> UInt16:
+            a, b = endpoints[one], endpoints[other]
+            there, back = network.hops(a, b), network.hops(b, a)
+            if min(there.min(), back.min()) < 0:
+                network.check_routed(endpoints)  # says which nodes have no route
+            if max(there.max(), back.max()) >= NO_ROUTE:
+                raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
+            longer: UInt16 = np.maximum(there, back).astype(np.uint16)
+            return longer
 
-def _rows_of_levels(nodes: Nodes) -> Callable[[Int64], UInt16]:
-    """Return a function that gives the rows of :func:`levels_between` for some sites."""
-    network = nodes.where.machine.network()
-    if network is None or nodes.count <= ROWS:
-        levels = levels_between(nodes)
-        return lambda sites: levels[sites]
-    endpoints = endpoints_of(nodes.where)[nodes.first]
-
-    def rows(sites: Int64) -> UInt16:
-        there, back = (
-            network.hops(*ends)
-            for ends in ((endpoints[sites, None], endpoints), (endpoints, endpoints[sites, None]))
-        )
-        if min(there.min(), back.min()) < 0 or max(there.max(), back.max()) >= NO_ROUTE:
-            return node_hops(nodes)[sites]  # says which nodes have no route
-        longer: UInt16 = np.maximum(there, back).astype(np.uint16)
-        return longer
-
-    return rows
+        return hops
+    if isinstance(distance, TreeDistance):
+        labels, level_of_bit = distance.labels[nodes.first], distance.level_of_bit.astype(np.uint16)
+        powers = np.uint64(1) << np.arange(64, dtype=np.uint64)
+        return lambda one, other: level_of_bit[np.searchsorted(powers, labels[one] ^ labels[other], "right")]
+    _, ranks = np.unique(distance.select(nodes.first).matrix(), return_inverse=True)
+    table = np.minimum(ranks, NO_ROUTE - 1).astype(np.uint16).reshape(nodes.count, nodes.count)
+    return lambda one, other: table[one, other]
 
 
 def levels_between(nodes: Nodes) -> UInt16:
-    """Return uint16[P, P], hops between nodes on a network, or the level at which they differ on a tree."""
-    if nodes.where.machine.network() is not None:
-        return node_hops(nodes)
-    distance = nodes.where.distance.select(nodes.first)
-    if isinstance(distance, TreeDistance):
-        return np.stack([_row_levels(nodes, site, np.arange(nodes.count)) for site in range(nodes.count)])
-    _, ranks = np.unique(distance.matrix(), return_inverse=True)
-    return np.minimum(ranks, 65534).astype(np.uint16).reshape(nodes.count, nodes.count)
+    """Return uint16[P, P], hops between nodes on a network, or the level at which they differ on a tree.
 
-
-def node_hops(nodes: Nodes) -> UInt16:
-    """Return uint16[P, P], the hops between nodes of a network, the maximum of both directions."""
-    network, endpoints = nodes.where.machine.network(), endpoints_of(nodes.where)[nodes.first]
-    hops, unrouted = hop_table(network.form, endpoints)
-    if unrouted:
-        network.check_routed(endpoints)
-    if int(hops.max(initial=0)) == NO_ROUTE:
-        raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-    symmetric: UInt16 = np.maximum(hops, hops.T)
-    return symmetric
-
-
-def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
-    distance = nodes.where.distance
-    first = nodes.first
-    network = nodes.where.machine.network()
+    Hops are the maximum of both directions; of a table of distances the ranks are taken.
+    """
+    network, every = nodes.where.machine.network(), np.arange(nodes.count)
     if network is not None:
-        endpoints = endpoints_of(nodes.where)[first]
-        hops: UInt16 = np.minimum(network.hops(endpoints[site], endpoints[others]), 65534).astype(np.uint16)
+        hops: UInt16 = network.hop_table(endpoints_of(nodes.where)[nodes.first])
         return hops
-    if isinstance(distance, TreeDistance):
-        differing = distance.labels[first[others]] ^ distance.labels[first[site]]
-        bits = np.searchsorted(np.uint64(1) << np.arange(64, dtype=np.uint64), differing, side="right")
-        levels: UInt16 = distance.level_of_bit[bits].astype(np.uint16)
-        return levels
-    row = np.array([distance.between(int(first[site]), int(first[other])) for other in others])
-    clipped: UInt16 = np.minimum(row, 65534).astype(np.uint16)
-    return clipped
+    return _levels_of(nodes)(every[:, None], every)
 
 
 def place_distances(nodes: Nodes) -> Distances:

@@ -59,14 +59,8 @@ class PortArcs:
     targets: Int32
     volumes: Int64 | None
     messages: Int64 | None
-    #: int32[m] or None: Port at the source and at the target; None if every place has one port
-    out: Int32 | None = None
-    in_: Int32 | None = None  # int32[m] or None
-
-
-def arcs_of(graph: CommGraph) -> PortArcs:
-    """Return the arcs of a graph whose vertices have one port each."""
-    return PortArcs(graph.indptr, graph.targets, graph.volumes, graph.messages)
+    out: Int32  # int32[m]: Port at the source and at the target
+    in_: Int32
 
 
 def port_arcs(graph: CommGraph, group: Int32, groups: int, port: Int32, ports: int) -> PortArcs:
@@ -110,7 +104,7 @@ def routed(
     endpoints = endpoints_of(nodes.where)
     network.check_routed(endpoints)
     ports: tuple[int, Int32 | None, Int32 | None] = 1, None, None
-    if isinstance(graph, PortArcs) and graph.out is not None:
+    if isinstance(graph, PortArcs):
         found = ports_of(nodes)
         endpoints, ports = found.endpoints, (found.count, graph.out, graph.in_)
     elif not of_pes:
@@ -140,7 +134,7 @@ def routed_groups(
     """Prepare a search over link loads that moves whole groups, where each task uses the adapter of its PE.
     """
     ports = ports_of(grouped.nodes)
-    arcs = arcs_of(grouped.graph)
+    arcs: CommGraph | PortArcs = grouped.graph
     if ports.count > 1 and pe is not None:
         arcs = port_arcs(graph, grouped.group, len(grouped.start), ports.of_pe[pe], ports.count)
     weights = arcs.messages if messages else arcs.volumes

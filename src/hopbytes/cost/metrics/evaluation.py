@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,21 @@ class TasksPerUnit:
     used: int
     fewest: int
     most: int
+
+
+Value = TypeVar("Value")
+
+
+class _OfMapping(property, Generic[Value]):
+    """A property of an evaluation that is one of its mapping."""
+
+    def __init__(self, name: str, meaning: str) -> None:
+        super().__init__(attrgetter(f"mapping.{name}"))
+        self.__doc__ = meaning
+
+    if TYPE_CHECKING:
+
+        def __get__(self, of: Any, owner: Any = None, /) -> Value: ...  # type: ignore[override]
 
 
 @frozen
@@ -109,70 +124,25 @@ class Evaluation:
     launcher: str = "fill"
     recorded: MappingMetrics | None = None
 
-    @property
-    def comm_cost(self) -> int:
-        """J, the sum over stored arcs of volume x distance."""
-        return self.mapping.comm_cost
-
-    @property
-    def edge_cut(self) -> int:
-        """Volume between different PEs."""
-        return self.mapping.edge_cut
-
-    @property
-    def imbalance(self) -> float:
-        """Largest load of a PE over its fair share, minus one."""
-        return self.mapping.imbalance
-
-    @property
-    def max_load(self) -> int:
-        """Largest sum of task loads on a PE."""
-        return self.mapping.max_load
-
-    @property
-    def used_pes(self) -> int:
-        """PEs with a task."""
-        return self.mapping.used_pes
-
-    @property
-    def min_tasks_per_pe(self) -> int:
-        """Fewest tasks of a PE, empty ones included."""
-        return self.mapping.min_tasks_per_pe
-
-    @property
-    def max_tasks_per_pe(self) -> int:
-        """Most tasks of a PE."""
-        return self.mapping.max_tasks_per_pe
-
-    @property
-    def mean_distance(self) -> float:
-        """Mean distance over arcs, each counting once."""
-        return self.mapping.mean_distance
-
-    @property
-    def weighted_mean_distance(self) -> float:
-        """Mean distance over arcs by volume: J / volume."""
-        return self.mapping.weighted_mean_distance
-
-    @property
-    def comm_seconds(self) -> float | None:
-        """Sum of the times of all messages; None if levels have no latency and bandwidth."""
-        return self.mapping.comm_seconds
-
-    @property
-    def levels(self) -> tuple[LevelMetrics, ...]:
-        """Traffic at each named level of the machine, outermost first."""
-        return self.mapping.levels
-
-    @property
-    def traffic(self) -> TrafficMetrics | None:
-        """Traffic of PEs and nodes."""
-        return self.mapping.traffic
-
-    @property
-    def links(self) -> LinkMetrics | None:
-        """Traffic on links, on machines that have links."""
-        return self.mapping.links
+    comm_cost = _OfMapping[int]("comm_cost", "J, the sum over stored arcs of volume x distance.")
+    edge_cut = _OfMapping[int]("edge_cut", "Volume between different PEs.")
+    imbalance = _OfMapping[float]("imbalance", "Largest load of a PE over its fair share, minus one.")
+    max_load = _OfMapping[int]("max_load", "Largest sum of task loads on a PE.")
+    used_pes = _OfMapping[int]("used_pes", "PEs with a task.")
+    min_tasks_per_pe = _OfMapping[int]("min_tasks_per_pe", "Fewest tasks of a PE, empty ones included.")
+    max_tasks_per_pe = _OfMapping[int]("max_tasks_per_pe", "Most tasks of a PE.")
+    mean_distance = _OfMapping[float]("mean_distance", "Mean distance over arcs, each counting once.")
+    weighted_mean_distance = _OfMapping[float](
+        "weighted_mean_distance", "Mean distance over arcs by volume: J / volume."
+    )
+    comm_seconds = _OfMapping[float | None](
+        "comm_seconds", "Sum of the times of all messages; None if levels have no latency and bandwidth."
+    )
+    levels = _OfMapping[tuple[LevelMetrics, ...]](
+        "levels", "Traffic at each named level of the machine, outermost first."
+    )
+    traffic = _OfMapping[TrafficMetrics | None]("traffic", "Traffic of PEs and nodes.")
+    links = _OfMapping[LinkMetrics | None]("links", "Traffic on links, on machines that have links.")
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a table of pandas: a row for every mapping, a column for every metric.
@@ -274,7 +244,9 @@ class Evaluation:
         return result
 
     def __str__(self) -> str:
-        return plain_table(self)
+        lines = [HEADINGS, *rows(self)]
+        columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
+        return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(self))
 
     def __repr__(self) -> str:
         base = "" if self.in_order is None else f", in order {self.in_order.comm_cost:,}"
@@ -547,13 +519,6 @@ def notes(evaluation: Evaluation) -> list[str]:
     if evaluation.scale != 1:
         sentences.append(f"volumes are the numbers of the source times {evaluation.scale:,}")
     return sentences
-
-
-def plain_table(evaluation: Evaluation) -> str:
-    """Return the table as text, with columns aligned by blanks."""
-    lines = [HEADINGS, *rows(evaluation)]
-    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
-    return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(evaluation))
 
 
 def _line(

@@ -134,9 +134,7 @@ def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilatio
     )
 
 
-def hottest_links(
-    graph: CommGraph, where: Allocation, pe: Int32, count: int = HOTTEST
-) -> tuple[HotLink, ...]:
+def hottest_links(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[HotLink, ...]:
     """Return the most congested links in descending order, with their traffic; ties by link number."""
     network = where.machine.network()
     if network is None:
@@ -145,10 +143,8 @@ def hottest_links(
     endpoints = endpoints_of(where)[pe]
     sources = graph.sources()
     found = []
-    for link, congestion in _ranked(network, volume, count):
-        crossing = np.flatnonzero(
-            arcs_over_link(network.form, graph.arcs(None), endpoints, link)
-        )
+    for link, congestion in _ranked(network, volume):
+        crossing = np.flatnonzero(arcs_over_link(network.form, graph.arcs(None), endpoints, link))
         weights = graph.arc_volumes()[crossing]
         largest = crossing[np.argsort(-weights, kind="stable")[:FLOWS_NAMED]]
         found.append(
@@ -168,13 +164,13 @@ def hottest_links(
     return tuple(found)
 
 
-def _ranked(network: Network, volume: LinkTraffic, count: int) -> list[tuple[int, Fraction]]:
+def _ranked(network: Network, volume: LinkTraffic) -> list[tuple[int, Fraction]]:
     """Return the most congested links in use with their congestion, in exact arithmetic."""
     classes, found = network.capacity_classes(), []
     for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True):
         links = np.arange(first, end) if classes.links is None else classes.links[first:end]
-        links = links[np.argsort(-volume.amounts[links], kind="stable")[:count]]
+        links = links[np.argsort(-volume.amounts[links], kind="stable")[:HOTTEST]]
         unit = size << volume.shift
         found += [(link, Fraction(int(volume.amounts[link]), unit)) for link in links.tolist()]
     found.sort(key=lambda one: (-one[1], one[0]))
-    return [one for one in found[:count] if one[1] > 0]
+    return [one for one in found[:HOTTEST] if one[1] > 0]

@@ -1,1 +1,1 @@
-"""Objective functions of mappings, one per file; base.py holds their base class."""
+"""Objective functions of mappings; comm_cost.py has their base class."""

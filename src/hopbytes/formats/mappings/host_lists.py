@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Source
 from hopbytes.formats.mappings.launch_files import Launch, LaunchFormat
@@ -47,10 +47,7 @@ class HostList(LaunchFormat):
         return f"# {self.title} {MARK}: {description}"
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list of hosts; the file names no cores, so ranks take slots in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-        """
+        """Return the mapping of a list of hosts; the file names no cores, so ranks take slots in order."""
         return mapping_by_hosts(source, self.ranks(source))
 
     def sniff(self, name: str, head: bytes) -> bool:
@@ -157,18 +154,22 @@ def mapping_by_hosts(source: Source, hosts: RankHosts) -> Mapping:
 
 def mapping_on_nodes(source: Source, where: Allocation, node: Int64, line_numbers: Sequence[int]) -> Mapping:
     """Return the mapping of ranks whose nodes are known; the ranks of a node take its slots in order."""
-    slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
-    without = np.flatnonzero(slots[node] == 0)
+    without = np.flatnonzero(~np.isin(node, where.node_of_pe))
     if len(without):
         rank = int(without[0])
         name = where.hosts[node[rank]] if where.hosts else f"node {node[rank]}"
         what = f"{name} has no slot, expected a host the job may use"
         raise FormatError(source.name, line_numbers[rank], what)
-    first = np.cumsum(slots) - slots
+    return as_launched(source, slots_in_order(where, node), where)
+
+
+def slots_in_order(where: Allocation, node: Int32 | Int64) -> Int32:
+    """Return int32[n], the slots of ranks that take those of their nodes in order, again and again."""
+    slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
     order = np.argsort(node, kind="stable")
     in_node = np.empty(len(node), np.int64)
     in_node[order] = np.arange(len(node)) - np.searchsorted(node[order], node[order])
-    return as_launched(source, (first[node] + in_node % slots[node]).astype(np.int32), where)
+    return ((np.cumsum(slots) - slots)[node] + in_node % slots[node]).astype(np.int32)
 
 
 def as_launched(source: Source, pe: object, where: Allocation) -> Mapping:

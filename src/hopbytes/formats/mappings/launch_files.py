@@ -16,7 +16,7 @@ from hopbytes.formats.base import Capabilities, Format, Written
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.hostlist import NODE_NAME
+from hopbytes.text.hostlist import NODE_NAME, distinct_hosts
 
 ASSUMED_CPUS = (
     "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
@@ -39,13 +39,6 @@ class LaunchFormat(Format):
 
     __slots__ = ()
     holds = "mapping"
-
-    def started(
-        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
-    ) -> Written:
-        from hopbytes.formats.mappings.several_programs import programs_of, with_programs
-
-        return with_programs(written, programs_of(options, mapping), self.form, stem)
 
 
 @frozen
@@ -169,15 +162,16 @@ class Launch:
             return ""
         return f" --nodelist={','.join(self.used_hosts)}"
 
+    @property
+    def placeholders(self) -> str:
+        """The notice that a file has placeholders for host names."""
+        replace = f"replace {self.hosts[0]}, ... in {{stem}} by the real names"
+        return f"host names are unknown: {replace}, or give `hosts`"
+
     def assumptions(self) -> list[str]:
         """Return notices about host names and CPU numbers that had to be assumed."""
-        notices = []
-        if self.hosts_unknown:
-            notices.append(
-                f"host names are unknown: replace {self.hosts[0]}, ... in {{stem}} by the real names, "
-                "or give `hosts`"
-            )
-        return notices + ([ASSUMED_CPUS] if self.binds and not self.numbering.known else [])
+        assumed = [ASSUMED_CPUS] if self.binds and not self.numbering.known else []
+        return [self.placeholders, *assumed] if self.hosts_unknown else assumed
 
     def by_script(self, reason: str) -> str:
         """Return the notice that a script binds the ranks: `reason`, unless slots have GPUs."""
@@ -221,15 +215,11 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
         return tuple(f"node{number:0{width}}" for number in range(nodes)), True
     if len(hosts) != nodes:
         raise InfeasibleError(f"{len(hosts)} host names for {nodes} nodes, expected one for each")
-    seen: set[str] = set()
     for host in hosts:
         if not NODE_NAME.fullmatch(host):
             what = f"host name {host[:60]!r}, expected letters, digits and . _ - after a letter or digit"
             raise FormatError("hosts", None, what)
-        if host in seen:
-            raise FormatError("hosts", None, f"host name {host} occurs twice, expected a name for each node")
-        seen.add(host)
-    return hosts, False
+    return distinct_hosts(hosts, "hosts"), False
 
 
 def refuse_gpus(launch: Launch, form: str) -> None:

@@ -44,7 +44,15 @@ class Launcher:
     #: names under which it is installed, the usual one first, if it shares them with other launchers
     programs: tuple[str, ...] = ()
     compilers: tuple[str, ...] = ()  # names of compiler wrappers other than mpicc
+    #: family of MPI whose programs it starts, ``openmpi`` or ``mpich`` (all MPIs with its ABI); "" for any
+    family: str = ""
+    makers: tuple[str, ...] = ()  # the MPIs that it is distributed with; empty if it belongs to none
     suffix: str = ""  # suffix under which distributions install the compilers of several MPIs
+
+    @property
+    def maker(self) -> str:
+        """The MPI that it is distributed with; "" if it belongs to none."""
+        return self.makers[0] if self.makers else ""
 
 
 def _words(names: str, **more: int) -> dict[str, int]:
@@ -73,7 +81,8 @@ _OPEN_MPI = Launcher(
         """),
     hosts=_set("hostfile machinefile host H default-hostfile"), counts=("n", "np", "c"),
     several=_set("app"), colons=True, settings=("rmaps", "hwloc_base_binding_policy", "hwloc_base_cpu_set"),
-    programs=("mpirun", "mpiexec", "mpirun.openmpi"), suffix="openmpi",
+    programs=("mpirun", "mpiexec", "mpirun.openmpi"), suffix="openmpi", family="openmpi",
+    makers=("Open MPI",),
 )  # fmt: skip
 # srun(1) of Slurm 22.05 to 26.05.
 _SLURM = Launcher(
@@ -111,11 +120,11 @@ _HYDRA = Launcher(
         f hosts host hostfile machinefile machine bind-to binding map-by ppn perhost rr grr order-nodes
         rankmap
         """),
-    several=_set("configfile"), colons=True, suffix="mpich",
+    several=_set("configfile"), colons=True, suffix="mpich", family="mpich", makers=("MPICH", "MVAPICH"),
     programs=("mpiexec.hydra", "mpiexec", "mpirun", "mpiexec.mpich"),
 )  # fmt: skip
 _INTEL = dataclasses.replace(
-    _HYDRA, name="Intel MPI", form="intel", colons=False, suffix="",
+    _HYDRA, name="Intel MPI", form="intel", colons=False, suffix="", makers=("Intel MPI",),
     programs=("mpirun", "mpiexec", "mpiexec.hydra"), compilers=("mpiicx", "mpiicc", "mpigcc"),
 )  # fmt: skip
 # mpiexec of PALS, from the user guides of Polaris and Aurora.
@@ -146,7 +155,7 @@ _MVAPICH = Launcher(
         hostfile hosts MV2_ENABLE_AFFINITY MV2_CPU_MAPPING MV2_CPU_BINDING_POLICY MV2_CPU_BINDING_LEVEL
         MV2_HYBRID_BINDING_POLICY MV2_THREADS_PER_PROCESS MV2_PIVOT_CORE_ID
         """),
-    several=_set("config configfile"), assigns=True,
+    several=_set("config configfile"), assigns=True, family="mpich", makers=("MVAPICH",),
 )  # fmt: skip
 LAUNCHERS: dict[str, Launcher] = {
     row.form: row for row in (_OPEN_MPI, _SLURM, _HYDRA, _INTEL, _PALS, _FLUX, _MVAPICH)

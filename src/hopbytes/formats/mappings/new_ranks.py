@@ -57,12 +57,8 @@ class NewRank(LaunchFormat, form="newrank"):
         return _written(launch, [*map(str, new.tolist()), comment], new, launched, notices)
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a file of new ranks, for a launcher that maps old ranks as `launched` says.
-
-        Options: `where`; `launched` as for writing (by default what the comment in the last line says, else
-        block); `n`. With block, ranks fill one node after the other; with cyclic, every node gets the same
-        number of ranks.
-        """
+        """Return the mapping of a file of new ranks, for a launcher that maps old ranks as `launched`."""
+        # By default as the comment in the last line says, else block.
         where = allocation_of(source, "a file of new ranks")
         data = source.stream.read()
         again: io.BufferedReader[Any] = io.BufferedReader(io.BytesIO(data))

@@ -23,13 +23,7 @@ from hopbytes.formats.mappings.host_lists import (
     node_of_host,
     rank_hosts,
 )
-from hopbytes.formats.mappings.launch_files import (
-    ANY_MAPPING,
-    ASSUMED_CPUS,
-    Launch,
-    LaunchFormat,
-    prepare,
-)
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, ASSUMED_CPUS, Launch, LaunchFormat, prepare
 from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, numbers_in
 from hopbytes.formats.mappings.place_script import place_script
@@ -97,10 +91,7 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         return Written(files, lines[0].command, tuple(notices), scripts, lines=tuple(lines))
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a rankfile; see :func:`read_rankfile`.
-
-        A list of hosts that hopbytes wrote names no cores, so the ranks of a host take its slots in order.
-        """
+        """Return the mapping of a rankfile, or of a list of hosts, whose ranks take slots in order."""
         if source.head(200).startswith(SEQUENCE.encode()):
             return mapping_by_hosts(source, rank_hosts(source))
         return read_rankfile(source)

@@ -35,10 +35,6 @@ export OMP_NUM_THREADS OMP_PLACES
 exec taskset -c "$cores" "$@"
 """
 
-_START_UNBOUND = """\
-exec "$@"
-"""
-
 
 def template(name: str) -> str:
     """Return a file of this package of which launch files are made."""
@@ -76,7 +72,7 @@ def place_script(
         # A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), of
         # which number i stands for entry i. Another GPU than these is none of the job's.
         parts.append(template("show_gpus.sh"))
-    return "".join([*parts, _START if launch.binds else _START_UNBOUND])
+    return "".join([*parts, _START if launch.binds else 'exec "$@"\n'])
 
 
 def _settings(launch: Launch, task: int, makers: set[str]) -> str:

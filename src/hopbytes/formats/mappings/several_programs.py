@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -12,7 +13,6 @@ from typing import Any, NamedTuple
 from hopbytes.errors import UnsupportedError, printable
 from hopbytes.formats.base import Written
 from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM
-from hopbytes.formats.patterns.programs import startable
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
@@ -30,6 +30,12 @@ class Program(NamedTuple):
     @property
     def command(self) -> str:
         return shlex.join(self.words)
+
+
+def startable(words: Sequence[str]) -> bool:
+    """Tell whether launchers take words as one program: it begins with a name, and ``:`` is no word of it."""
+    named = bool(words) and not words[0].startswith("-") and words[0] != ""
+    return named and ":" not in words and all(word.isprintable() for word in words)
 
 
 def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program]:

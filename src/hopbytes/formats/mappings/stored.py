@@ -52,11 +52,7 @@ class Plain(LaunchFormat, form="plain"):
     capabilities = ANY_MAPPING
 
     def read(self, source: Source) -> Mapping | Int32:
-        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
-
-        Blank lines and lines that begin with ``#`` or ``%`` are skipped. The option `n` is the expected
-        number of tasks.
-        """
+        """Return a Mapping if the option `where` is given, else int32[n]; ``#`` and ``%`` begin comments."""
         where, n = source.options.get("where"), source.options.get("n")
         limit = where.k if where is not None else 2**31 - 1
         data = source.stream.read()
@@ -64,8 +60,7 @@ class Plain(LaunchFormat, form="plain"):
         if pe is None:
             pe = _line_by_line(source.name, data, limit)
         if n is not None and len(pe) != n:
-            what = f"{len(pe)} lines with a PE, expected {n}, one for each task"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"{len(pe)} lines with a PE, expected {n}, one for each task")
         return pe if where is None else Mapping(pe, where)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -74,7 +69,8 @@ class Plain(LaunchFormat, form="plain"):
     def sniff(self, name: str, head: bytes) -> bool:
         complete = head.splitlines()[:-1] or head.splitlines()
         lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
-        return bool(lines) and all(line.isdigit() for line in lines)
+        # A negative number is none of a PE, but the reader can say in which line it stands.
+        return bool(lines) and all(line.removeprefix(b"-").isdigit() for line in lines)
 
 
 def _number_lines(pe: Int32) -> str:
@@ -112,10 +108,9 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
             continue
         if not text.isdigit() or len(text) > 18:
             found = text[:40].decode("utf-8", "backslashreplace")
-            what = f"{found!r}, expected the number of a PE"
-            if not values and found[:1].isalpha() and NODE_NAME.fullmatch(found):
-                what += " (`read_mapping(format='pbs')` reads the host of every rank)"
-            raise FormatError(name, number, what)
+            hint = " (`read_mapping(format='pbs')` reads the host of every rank)"
+            hosts = not values and found[:1].isalpha() and NODE_NAME.fullmatch(found)
+            raise FormatError(name, number, f"{found!r}, expected the number of a PE{hint if hosts else ''}")
         if int(text) >= limit:
             raise FormatError(name, number, f"PE {int(text)}, expected one of 0..{limit - 1}")
         values.append(int(text))
@@ -133,20 +128,15 @@ class OpenFoam(LaunchFormat, form="openfoam"):
     capabilities = ANY_MAPPING
 
     def read(self, source: Source) -> Mapping | Int32:
-        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
-
-        The option `n` is the expected number of cells. FormatError for no such list, a processor outside
-        0..k-1, or another number of cells.
-        """
+        """Return a Mapping if the option `where` is given, else int32[n]."""
         where, n = source.options.get("where"), source.options.get("n")
         labels = read_labels(source.name, source.stream.read())
         limit = where.k if where is not None else 2**31 - 1
         if len(labels) and int(labels.max()) >= limit:
             cell = int(np.argmax(labels >= limit))
-            what = f"cell {cell} on processor {labels[cell]}, expected one of 0..{limit - 1}"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"cell {cell} on processor {labels[cell]}, expected one of 0..{limit - 1}")
         if n is not None and len(labels) != n:
-            raise FormatError(source.name, None, f"{len(labels)} cells, expected {n}, one for each task")
+            raise source.error(f"{len(labels)} cells, expected {n}, one for each task")
         pe = labels.astype(np.int32)
         return pe if where is None else Mapping(pe, where)
 
@@ -199,12 +189,9 @@ class Json(LaunchFormat, form="json"):
         return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping with the allocation for which it was made.
-
-        Options: `where`, the Allocation on which it will be used, which must be the same machine; `n`, the
-        expected number of tasks; `graph`, which must be the same pattern, or a trace of as many tasks.
-        """
-        record = _Record(source.name, _parse(source))
+        """Return the mapping with the allocation for which it was made."""
+        # `where` must be the same machine, `graph` the same pattern or a trace of as many tasks.
+        record = _Record(source)
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         # The given machine replaces an equal stored one, whose file may have been moved since then.
         if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
@@ -212,19 +199,18 @@ class Json(LaunchFormat, form="json"):
         else:
             made_for = record.allocation(record.machine(source.path))
         try:
-            mapping = Mapping(
-                record.integers("pe", np.int32), made_for, record.value("info", dict, "an object")
-            )
+            pe, info = record.integers("pe", np.int32), record.value("info", dict, "an object")
+            mapping = Mapping(pe, made_for, info)
         except FormatError as error:
-            raise FormatError(source.name, error.line, error.what) from None
+            raise source.error(error.what, error.line) from None
         for field, count in (("n", mapping.n), ("k", made_for.k)):
             if record.fields.get(field) != count:
                 raise record.bad(field, f"{count}, the number of entries in the list")
         if record.value("machine_sha256", str, "a text") != machine_sha256(made_for):
             what = "machine and slots do not match machine_sha256, expected an unedited file and an unchanged"
-            raise FormatError(source.name, None, f"{what} machine file")
+            raise source.error(f"{what} machine file")
         if n is not None and mapping.n != n:
-            raise FormatError(source.name, None, f"a mapping of {mapping.n} tasks, expected {n}")
+            raise source.error(f"a mapping of {mapping.n} tasks, expected {n}")
         if where is not None:
             check_same_machine(mapping, where, source.name)
         stored = record.fields.get("pattern_sha256")
@@ -248,23 +234,18 @@ def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping
         raise UnsupportedError(f"{name}: was made for {described[0]}, expected {described[1]} (map again)")
 
 
-def _parse(source: Source) -> dict[str, Any]:
-    value = parse_object(source.text(), source.name, "a stored mapping")
-    if value.get("kind") != KIND:
-        raise FormatError(source.name, None, f'no "kind": "{KIND}", expected a stored mapping')
-    version = value.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise FormatError(source.name, None, f"version {str(version)[:20]}, expected {VERSION}")
-    if version > VERSION:
-        raise UnsupportedError(f"{source.name}: version {version}, expected at most version {VERSION}")
-    return value
-
-
 class _Record:
-    """The fields of a parsed file; every method checks the type and range of the field that it returns."""
+    """The fields of a file; every method checks the type and range of the field that it returns."""
 
-    def __init__(self, name: str, fields: dict[str, Any]) -> None:
-        self.name, self.fields = name, fields
+    def __init__(self, source: Source) -> None:
+        self.name, self.fields = source.name, parse_object(source.text(), source.name, "a stored mapping")
+        if self.fields.get("kind") != KIND:
+            raise source.error(f'no "kind": "{KIND}", expected a stored mapping')
+        version = self.fields.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise source.error(f"version {str(version)[:20]}, expected {VERSION}")
+        if version > VERSION:
+            raise UnsupportedError(f"{source.name}: version {version}, expected at most version {VERSION}")
 
     def bad(self, field: str, expected: str) -> FormatError:
         found = json.dumps(self.fields[field], default=str)[:60] if field in self.fields else "missing"
@@ -277,8 +258,8 @@ class _Record:
         return value
 
     def texts(self, field: str) -> list[str]:
-        value = self.value(field, list, "a list of texts")
-        if not all(isinstance(item, str) for item in value):
+        value = self.fields.get(field)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.bad(field, "a list of texts")
         return value
 
@@ -322,7 +303,12 @@ class _Record:
         slots: list[Int64] = []
         total, last = 0, -1
         for text in self.texts("slots"):
-            cores = self._cores(text, n_cores)
+            runs = [number_range(word, 18) for word in text.split(",")]
+            inside = [run for run in runs if run is not None and run.stop <= n_cores]
+            if len(inside) < len(runs):
+                what = f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1} like 0-3,6"
+                raise FormatError(self.name, None, what)
+            cores = np.concatenate([np.array(run, np.int64) for run in inside])
             total += len(cores)
             # This also prevents a small file from allocating memory for more cores than the machine has.
             if total > n_cores or int(cores[0]) <= last:
@@ -333,17 +319,6 @@ class _Record:
         if not slots:
             raise self.bad("slots", "at least one")
         return slots
-
-    def _cores(self, text: str, n_cores: int) -> Int64:
-        runs = []
-        for word in text.split(","):
-            run = number_range(word, 18)
-            if run is None:
-                raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores like 0-3,6")
-            if run.stop > n_cores:
-                raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1}")
-            runs.append(np.arange(run.start, run.stop, dtype=np.int64))
-        return np.concatenate(runs)
 
 
 def machine_sha256(where: Allocation) -> str:

@@ -292,10 +292,7 @@ class Slurm(ListBinder, form="slurm"):
     def _notices(self, launch: Launch) -> list[str]:
         notices = []
         if launch.hosts_unknown or launch.hosts == ("localhost",):
-            notices.append(
-                f"host names are unknown: replace {launch.hosts[0]}, ... in {{stem}} by the real names, "
-                "or give `hosts`"
-            )
+            notices.append(launch.placeholders)
         # `hopbytes run` takes the variable, a limit for srun, out of the environment of srun.
         nodes = "whole nodes (sbatch --exclusive) without SLURM_CPUS_PER_TASK"
         nodes += "; check with: srun --cpu-bind=verbose"
@@ -383,12 +380,9 @@ class Cray(LaunchFormat, form="cray"):
         )
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a rank order file; ``0-3`` is a range, ``#`` begins a comment.
-
-        Slot k is the k-th PE in use. If there are fewer ranks than PEs, the number of ranks per node is
-        taken from the comment that hopbytes writes into the first line, otherwise the ranks are distributed
-        evenly over all nodes. Options: `where`, `n`.
-        """
+        """Return the mapping of a rank order file; ``0-3`` is a range, ``#`` begins a comment."""
+        # Slot k is the k-th PE in use. If there are fewer ranks than PEs, the number of ranks per node is
+        # that of the comment in the first line, otherwise ranks are distributed evenly over all nodes.
         where = allocation_of(source, "an order of ranks")
         comment = self.per_node.match(source.head())
         order = _rank_order(source)
@@ -542,10 +536,7 @@ class Fujitsu(LaunchFormat, form="fujitsu"):
         return Written({"": "\n".join(lines) + "\n"}, command, (notice,))
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a file of coordinates; the slots of a node are taken in order.
-
-        Options: `where`, `n`.
-        """
+        """Return the mapping of a file of coordinates; the slots of a node are taken in order."""
         where = allocation_of(source, "a file of coordinates")
         rows = []
         for number, text in lines_of(source):

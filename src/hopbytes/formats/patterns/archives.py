@@ -8,6 +8,7 @@ import re
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -139,25 +140,32 @@ def _flag(arrays: dict[str, Array], name: str) -> bool:
     return name in arrays and arrays[name].size == 1 and bool(arrays[name].reshape(-1)[0])
 
 
+#: Arrays of a pattern, and their names in an archive of SciPy where those differ.
+ARRAYS: dict[str, Any] = {
+    "indptr": np.int64, "targets": np.int32, "volumes": np.int64, "messages": np.int64, "loads": np.int64
+}
+OF_SCIPY = {"targets": "indices", "volumes": "data"}
+
+
 def _from_rows(source: Source, arrays: dict[str, Array]) -> CommGraph:
     """Return the graph of CSR arrays with sorted rows, under hopbytes' or SciPy's names."""
-    names = ("indptr", "messages", "loads")
-    parts = {name: integers(source, name, arrays.get(name), np.int64) for name in names}
-    targets = integers(source, "targets", arrays.get("targets", arrays.get("indices")), np.int32)
-    volumes = integers(source, "volumes", arrays.get("volumes", arrays.get("data")), np.int64)
-    if parts["indptr"] is None or targets is None or not len(parts["indptr"]):
-        raise source.error("indptr is missing or empty, expected n + 1 row pointers")
+    named = {name: arrays.get(name, arrays.get(OF_SCIPY.get(name, name))) for name in ARRAYS}
+    if _flag(arrays, "unweighted"):
+        named["volumes"] = None
     scale = int(arrays["scale"].reshape(-1)[0]) if "scale" in arrays and arrays["scale"].size == 1 else 1
-    graph = CommGraph.of_own(
-        parts["indptr"], targets, None if _flag(arrays, "unweighted") else volumes, parts["messages"],
-        parts["loads"], undirected=_flag(arrays, "undirected"), scale=scale,
+    return _graph_of(
+        source, named, undirected=_flag(arrays, "undirected"), scale=scale,
         meta={"name": source.title, "format": "npz"},
     )
-    return checked_undirected(source, graph)
 
 
-def checked_undirected(source: Source, graph: CommGraph) -> CommGraph:
-    """Return the graph; FormatError if it is marked as undirected without being symmetric."""
+def _graph_of(source: Source, members: Mapping[str, Array | bytes | None], **facts: Any) -> CommGraph:
+    """Return the graph of arrays; FormatError if rows are missing, or it is undirected and not symmetric."""
+    arrays = {name: integers(source, name, members.get(name), dtype) for name, dtype in ARRAYS.items()}
+    indptr, targets = arrays.pop("indptr"), arrays.pop("targets")
+    if indptr is None or targets is None or not len(indptr):
+        raise source.error("indptr or targets is missing or empty, expected both")
+    graph = CommGraph.of_own(indptr, targets, **arrays, **facts)
     if graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes), source.workers) >= 0:
         what = "the graph is marked as undirected, but the two directions differ, expected equal ones"
         raise source.error(what)
@@ -195,9 +203,6 @@ def _from_scipy(source: Source, arrays: dict[str, Array]) -> CommGraph:
 VERSION = 1
 #: Name of the pattern of a phase inside an archive.
 _PHASE = "phase{}.pattern"
-ARRAYS: dict[str, Any] = {
-    "indptr": np.int64, "targets": np.int32, "volumes": np.int64, "messages": np.int64, "loads": np.int64
-}
 
 
 class Pattern(Format, form="pattern"):
@@ -211,27 +216,16 @@ class Pattern(Format, form="pattern"):
     def read(self, source: Source) -> CommGraph:
         members = load_members(source)
         header = _header(source, members.get("header.json"))
-        arrays = {name: integers(source, name, members.get(name), dtype) for name, dtype in ARRAYS.items()}
-        indptr, targets = arrays.pop("indptr"), arrays.pop("targets")
-        if indptr is None or targets is None or not len(indptr):
-            raise source.error("indptr or targets is missing, expected both")
-        graph = CommGraph.of_own(
-            indptr, targets, **arrays, undirected=header["undirected"], scale=header["scale"],
-            meta=header["meta"], phases=self._phases(source, members, len(indptr) - 1),
-        )
-        return checked_undirected(source, graph)
-
-    def _phases(self, source: Source, members: dict[str, Array | bytes], n: int) -> tuple[CommGraph, ...]:
-        """Return the patterns of phases, archives inside the archive that have no phases themselves."""
-        phases: list[CommGraph] = []
+        facts = {name: header[name] for name in ("undirected", "scale", "meta")}
+        graph, phases = _graph_of(source, members, **facts), list[CommGraph]()
+        # Patterns of phases are archives inside the archive that have no phases themselves.
         while isinstance(inner := members.get(_PHASE.format(len(phases))), bytes):
-            stream = io.BufferedReader(io.BytesIO(inner))
-            graph = self.read(replace(source, stream=stream))
-            if graph.phases or graph.n != n:
-                what = f"phase {len(phases)} of {graph.n} tasks, expected {n} and no phases inside"
+            phase = self.read(replace(source, stream=io.BufferedReader(io.BytesIO(inner))))
+            if phase.phases or phase.n != graph.n:
+                what = f"phase {len(phases)} of {phase.n} tasks, expected {graph.n} and no phases inside"
                 raise source.error(what)
-            phases.append(graph)
-        return tuple(phases)
+            phases.append(phase)
+        return replace(graph, phases=tuple(phases)) if phases else graph
 
     def write_pattern(self, graph: CommGraph) -> Written:
         header = {

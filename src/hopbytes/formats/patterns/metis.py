@@ -15,18 +15,11 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Bool, Int32, Int64, UInt8
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import (
-    HEAD_BYTES,
-    MARK,
-    Format,
-    Source,
-    Written,
-    check_symmetric,
-    losses,
-)
-from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, shown, whole_numbers
+from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, undirected_arcs
+from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, whole_numbers
 from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.text.lines import shown
 from hopbytes.text.open_input import NEVER_REFUSED
 from hopbytes.util.integers import MAX_TASKS
 
@@ -80,12 +73,7 @@ class Metis(Format, form="metis"):
         return _graph(rows)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        check_symmetric(graph)
-        notices = losses(graph, messages="METIS files hold one weight per edge")
-        keep = graph.targets != graph.sources()
-        dropped = int(graph.m - np.count_nonzero(keep))
-        if dropped:
-            notices.append(f"{dropped} arcs of tasks to themselves are left out: METIS cannot hold them")
+        keep, notices = undirected_arcs(graph, "METIS")
         if graph.volumes is not None and bool(np.any(graph.volumes[keep] == 0)):
             keep &= graph.volumes > 0
             notices.append("arcs without volume are left out: METIS weights must be above 0")
@@ -260,8 +248,8 @@ def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
         yield ("\n".join(lines) + "\n").encode()
 
 
-#: The first three lines of a file, in any layout of blanks.
-BEGINNING = re.compile(rb"\A\s*0\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{1,3}\s")
+#: The first three lines of a file: the version alone, two numbers, two numbers. Lists of edges look similar.
+BEGINNING = re.compile(rb"\A\s*0\s*\n\s*[0-9]+\s+[0-9]+\s*\n\s*[01]\s+[01]{1,3}\s*\n")
 
 
 class _ScotchHeader(NamedTuple):

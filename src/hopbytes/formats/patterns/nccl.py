@@ -11,8 +11,8 @@ from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, Source
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, faults
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.collective_messages import check_model, expand
-from hopbytes.text.lines import bounded_lines
+from hopbytes.patterns.collective_messages import check_model
+from hopbytes.text.lines import Lines
 from hopbytes.text.open_input import open_stream
 from hopbytes.util.integers import MAX_SUM
 
@@ -53,20 +53,19 @@ def lines_in(line: bytes) -> list[LogLine]:
     return lines[::-1]
 
 
-def log_lines(source: Source) -> Iterator[tuple[str, int, LogLine]]:
-    """Yield (file, line, what it says) of a log, with the files of all processes if there is one for each."""
+def log_lines(source: Source) -> Iterator[tuple[Lines, LogLine]]:
+    """Yield (where, what a line says) of a log, with the files of all processes if there is one for each."""
     # The name of such a file has the host and the process of its lines (``NCCL_DEBUG_FILE=nccl.%h.%p.log``);
     # the others are those of the folder whose names differ in nothing else.
     first: LogLine | None = None
-    for line_number, line in bounded_lines(source.stream, source.name):
-        for words in lines_in(line):
-            first = first or words
-            yield source.name, line_number, words
+    lines = Lines(source.stream, source.name)
+    for words in (words for line in lines for words in lines_in(line)):
+        first = first or words
+        yield lines, words
     for path in () if first is None else _others(source.path or "", *first.thread[:2]):
         with open_stream(path, max_bytes=source.max_bytes) as opened:
-            for line_number, line in bounded_lines(opened.stream, opened.name):
-                for words in lines_in(line):
-                    yield opened.name, line_number, words
+            lines = Lines(opened.stream, opened.name)
+            yield from ((lines, words) for line in lines for words in lines_in(line))
 
 
 def _others(path: str, host: bytes, process: bytes) -> list[str]:
@@ -135,16 +134,18 @@ class Channels:
         if max(ranks, default=0) >= self.size or len(set(ranks)) != len(ranks):
             raise ValueError(f"a ring of {len(ranks)} ranks, expected each of {self.size} once")
 
+    def _check(self, what: str, *ranks: int) -> None:
+        if max(ranks) >= self.size:
+            raise ValueError(f"{what}rank {max(ranks)}, expected less than {self.size}")
+
     def add_next(self, channel: int, rank: int, after: int) -> None:
         """Add the rank behind another one in the ring of a channel."""
-        if max(rank, after) >= self.size:
-            raise ValueError(f"rank {max(rank, after)}, expected less than {self.size}")
+        self._check("", rank, after)
         self.next.setdefault(channel, {})[rank] = after
 
     def add_link(self, channel: int, own: int, source: int, target: int) -> None:
         """Add a connection of rank `own`: its first ones in a channel are those of the ring."""
-        if max(source, target) >= self.size:
-            raise ValueError(f"rank {max(source, target)}, expected less than {self.size}")
+        self._check("", source, target)
         if own not in self.ring_is_set and own == source:
             self.links.setdefault(channel, {}).setdefault(source, target)
 
@@ -177,8 +178,7 @@ class Channels:
 
     def add_tree(self, channel: int, own: int, up: int, children: Sequence[int]) -> None:
         """Add the parent and the children of a rank in the tree of a channel."""
-        if max(own, up, *children) >= self.size:
-            raise ValueError(f"a tree with rank {max(own, up, *children)}, expected less than {self.size}")
+        self._check("a tree with ", own, up, *children)
         parents = self.trees.setdefault(channel, {})
         for child, parent in ((own, up), *((child, own) for child in children)):
             if min(child, parent) >= 0:
@@ -186,8 +186,7 @@ class Channels:
 
     def add_call(self, call: Call, own: int, volume: int) -> None:
         """Add a call of rank `own` with `volume` bytes, or a send to the rank ``call.root``."""
-        if call.root >= self.size:
-            raise ValueError(f"rank {call.root}, expected less than {self.size}")
+        self._check("", call.root)
         if call.kind == "send":
             sums = self.sends.setdefault((own, call.root), [0, 0])
         else:
@@ -217,8 +216,8 @@ class Channels:
     ) -> None:
         for part, ring in enumerate(self.rings.values()):
             own = [_part(volumes[rank], part, len(self.rings)) for rank in ring]
-            for source, target, volume, count in expand(kind, "ring", own, ring.index(root), calls):
-                traffic.add(members[ring[source]], members[ring[target]], volume, count)
+            along = [members[rank] for rank in ring]
+            traffic.add_collective(kind, "ring", along, own, ring.index(root), calls)
 
     def _along_trees(self, traffic: Traffic, members: Sequence[int], volume: int, calls: int) -> None:
         """Add an all-reduce: every rank sends to its parent and back."""
@@ -296,8 +295,9 @@ class NcclLog(Format, form="nccl"):
     def read(self, source: Source) -> CommGraph:
         model = source.options.get("collectives")
         log = _Log(source.name, None if model is None else check_model(model))
-        for name, line_number, words in log_lines(source):
-            log.take(name, line_number, words)
+        for lines, words in log_lines(source):
+            with faults(lines.name, lines.number):
+                log.take(words)
         return log.graph(source)
 
 
@@ -345,19 +345,17 @@ class _Log:
         self.of_process: dict[tuple[bytes, bytes], list[_Member]] = {}
         self.announces = False  # since NCCL 2.18 communicators are named before their channels are
 
-    def take(self, name: str, line_number: int, words: LogLine) -> None:
+    def take(self, words: LogLine) -> None:
         text = words.text
-        member, choice, call = MEMBER.search(text), CHOICE.match(text), CALL.match(text)
-        with faults(name, line_number):
-            if member:
-                self._join(words, member)
-            elif choice:
-                if choice[3].upper() in TREES:
-                    self.trees.add(((choice[1] or b"").lower(), int(choice[2])))
-            elif call:
-                self._call(words, call)
-            elif text.startswith(ABOUT_CHANNELS):
-                self._channel(words)
+        if member := MEMBER.search(text):
+            self._join(words, member)
+        elif choice := CHOICE.match(text):
+            if choice[3].upper() in TREES:
+                self.trees.add(((choice[1] or b"").lower(), int(choice[2])))
+        elif call := CALL.match(text):
+            self._call(words, call)
+        elif text.startswith(ABOUT_CHANNELS):
+            self._channel(words)
 
     def _channel(self, words: LogLine) -> None:
         """Process a line about channels: of the communicator it names, or that its thread sets up."""

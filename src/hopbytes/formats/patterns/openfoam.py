@@ -45,6 +45,4 @@ class PolyMesh(Format, form="polymesh"):
             raise source.error(f"cell {n - 1}, expected fewer cells with {len(owner)} faces")
         title = os.path.basename(os.path.dirname(os.path.abspath(source.path)))
         sides = (part[: len(neighbour)].astype(np.int32) for part in (owner, neighbour))
-        return CommGraph.from_edges(
-            *sides, n=n, undirected=True, meta={"name": title, "format": "polymesh"}
-        )
+        return CommGraph.from_edges(*sides, n=n, undirected=True, meta={"name": title, "format": "polymesh"})

@@ -6,15 +6,14 @@ weights and for numbers of 32 bits.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses
+from hopbytes._arrays import Array, Bool, Int32, Int64
+from hopbytes.formats.base import Format, Source, Written, undirected_arcs
 from hopbytes.formats.parsing import filled
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
@@ -36,7 +35,6 @@ class Layout(NamedTuple):
     #: for "offsets", "neighbours" and, if present, "vertex weights" and "edge weights" the type of the
     #: numbers, how many there are, and where the first one begins
     parts: dict[str, tuple[str, int, int]]
-    size: int  # bytes of the whole file
 
 
 class Parhip(Format, form="parhip"):
@@ -57,15 +55,10 @@ class Parhip(Format, form="parhip"):
 
     def read(self, source: Source) -> CommGraph:
         layout = read_layout(source)
-        offsets = _take(source, "offsets", *layout.parts["offsets"][:2])
-        targets, largest = _take_targets(source, *layout.parts["neighbours"][:2])
-        rest = ("vertex weights", "edge weights")
-        weights = {
-            what: _take(source, what, *layout.parts[what][:2]) for what in rest if what in layout.parts
-        }
-        width = np.dtype(layout.parts["neighbours"][0]).itemsize
-        begin = layout.parts["neighbours"][2]
-        indptr = offsets.view(np.int64) if offsets.itemsize == 8 else offsets.astype(np.int64)
+        parts = {what: _take(source, what, *part[:2]) for what, part in layout.parts.items()}
+        dtype, _, begin = layout.parts["neighbours"]
+        width, indptr, (targets, largest) = np.dtype(dtype).itemsize, parts["offsets"][0], parts["neighbours"]
+        loads, volumes = (parts.get(what, (None, 0))[0] for what in ("vertex weights", "edge weights"))
         indptr -= begin
         aligned = not np.any(indptr % width)
         indptr //= width
@@ -75,15 +68,11 @@ class Parhip(Format, form="parhip"):
             raise source.error(what)
         if largest >= layout.n:
             raise source.error(f"neighbour {largest}, expected vertices from 0 to {layout.n - 1}")
-        return _graph(source, indptr, targets, weights.get("edge weights"), weights.get("vertex weights"))
+        return _graph(source, indptr, targets, volumes, loads)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        check_symmetric(graph)
-        notices = losses(graph, messages="the ParHIP layout holds one weight per edge")
-        loops = int(np.count_nonzero(graph.targets == graph.sources()))
-        if loops:
-            notices.append(f"{loops} arcs of tasks to themselves are left out: ParHIP files have no loops")
-        return Written({"": _pieces(graph)}, notices=tuple(notices))
+        keep, notices = undirected_arcs(graph, "ParHIP")
+        return Written({"": _pieces(graph, keep)}, notices=tuple(notices))
 
 
 def read_layout(source: Source) -> Layout:
@@ -110,62 +99,39 @@ def read_layout(source: Source) -> Layout:
     if source.size is not None and source.size != at:
         found = f"{source.size} bytes, expected {at} for {n} vertices and {arcs} arcs"
         raise source.error(f"{found} (is the file complete?)")
-    return Layout(n, arcs, parts, at)
+    return Layout(n, arcs, parts)
 
 
 def _width(flags: int, narrow: int) -> int:
     return 4 if flags & narrow else 8
 
 
-def _take(source: Source, what: str, dtype: str, count: int) -> Array:
-    """Return numbers from the stream; without a size of the file, memory grows with the content only."""
-    # The size of the file, where it is known, was compared with the header.
-    numbers: Array = np.empty(0 if source.size is None else count, dtype)
-    for held in range(0, count, NUMBERS_PER_PIECE):
-        numbers = _with_room(numbers, held, count)
-        _fill(source, what, numbers[held : held + NUMBERS_PER_PIECE], count)
-    if sys.byteorder == "big":
-        numbers = numbers.astype(numbers.dtype.newbyteorder("="))
-    if dtype[1] == "i" and count and int(numbers.min()) < 0:
-        raise source.error(f"{what}: {numbers.min()}, expected numbers >= 0")
-    return numbers
-
-
-def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
-    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any."""
-    # Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
-    targets: Int32 = np.empty(0 if source.size is None else count, np.int32)
+def _take(source: Source, what: str, dtype: str, count: int) -> tuple[Array, int]:
+    """Return the numbers of a part, of 32 bits for neighbours, else of 64, and the largest; -1 without any.
+    """
+    # They are read piece by piece, so that there never are as many of 64 bits as arcs. Without a size of the
+    # file, which was compared with the header, memory grows with the content only.
+    kept = np.int32 if what == "neighbours" else np.int64
+    numbers: Array = np.empty(0 if source.size is None else count, kept)
     piece: Array = np.empty(min(count, NUMBERS_PER_PIECE), dtype)
     largest = -1
     for held in range(0, count, NUMBERS_PER_PIECE):
-        targets = _with_room(targets, held, count)
-        read = piece[: min(NUMBERS_PER_PIECE, count - held)]
-        _fill(source, "neighbours", read, count)
+        read = piece[: count - held]
+        if not filled(read, source.stream):
+            raise source.error(f"the file ends inside the {what}, expected {count} numbers there")
+        if dtype[1] == "i" and int(read.min()) < 0:
+            raise source.error(f"{what}: {read.min()}, expected numbers >= 0")
         largest = max(largest, int(read.max()))
-        targets[held : held + len(read)] = read.astype(np.int32)
-    return targets, largest
-
-
-def _with_room(numbers: Any, held: int, count: int) -> Any:
-    """Return the numbers, of which `held` are known, in an array with room for a piece more of `count`."""
-    if min(held + NUMBERS_PER_PIECE, count) <= len(numbers):
-        return numbers
-    grown = np.empty(min(count, 2 * len(numbers) + NUMBERS_PER_PIECE), numbers.dtype)
-    grown[:held] = numbers[:held]
-    return grown
-
-
-def _fill(source: Source, what: str, numbers: Array, count: int) -> None:
-    """Read all of these numbers, which are some of `count`, from the stream."""
-    if not filled(numbers, source.stream):
-        raise source.error(f"the file ends inside the {what}, expected {count} numbers there")
+        if held + len(read) > len(numbers):
+            numbers.resize(min(count, 2 * len(numbers) + NUMBERS_PER_PIECE), refcheck=False)
+        numbers[held : held + len(read)] = read.astype(kept)
+    return numbers, largest
 
 
 def _graph(
-    source: Source, indptr: Int64, narrow: Int32, weights: Array | None, loads: Array | None
+    source: Source, indptr: Int64, narrow: Int32, volumes: Int64 | None, loads: Int64 | None
 ) -> CommGraph:
     """Sort the rows where that is needed, check both directions and build the graph."""
-    volumes = None if weights is None else weights.astype(np.int64, copy=False)
     if kernels.check_csr(indptr, narrow, source.workers) >= 0:
         sources = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
         order = np.lexsort((narrow, sources))
@@ -175,8 +141,7 @@ def _graph(
         if row >= 0:
             raise source.error(f"vertex {row} lists a neighbour twice, expected it once")
     graph = CommGraph.of_own(
-        indptr, narrow, volumes, undirected=True,
-        loads=None if loads is None else loads.astype(np.int64, copy=False),
+        indptr, narrow, volumes, loads=loads, undirected=True,
         meta={"name": source.title, "format": "parhip"},
     )
     if graph.has_loops(source.workers):
@@ -189,9 +154,8 @@ def _graph(
     return graph
 
 
-def _pieces(graph: CommGraph) -> Iterator[bytes]:
+def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
     """Yield the file with 64-bit offsets and weights and 32-bit neighbours."""
-    keep = graph.targets != graph.sources()
     targets = graph.targets[keep]
     kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
     flags = NARROW_TARGETS

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from io import BufferedReader
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source
-from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, number, rank
+from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.documents import Element, parse_xml
-from hopbytes.text.lines import bounded_lines
+from hopbytes.text.lines import Lines, shown, whole_number
 
 #: E: point-to-point messages of the program. I: messages that implement collectives. S and R: one-sided puts
 #: and gets. C holds the collectives of I again, as calls, and is ignored so that they do not count twice.
@@ -31,11 +29,11 @@ class Monitoring(Format, form="monitoring"):
 
     def read(self, source: Source) -> CommGraph:
         traffic, seen, world = Traffic(), set[int](), 0
-        for of_file, name, stream in files_of_set(source, MONITORING_FILES):
-            own, members = _read_part(name, stream, traffic)
+        for of_file, lines in files_of_set(source, MONITORING_FILES):
+            own, members = _read_part(lines, traffic)
             if of_file is not None and own - {of_file}:
                 what = f"rank {min(own - {of_file})}, expected rank {of_file} as in the file's name"
-                raise FormatError(name, None, what)
+                raise FormatError(lines.name, None, what)
             seen |= own if of_file is None else {of_file}
             world = max(world, members)
         n = max([world - 1, *seen, *traffic.targets, *traffic.sources], default=-1) + 1
@@ -45,12 +43,12 @@ class Monitoring(Format, form="monitoring"):
         return traffic.graph(source, "monitoring", n)
 
 
-def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set[int], int]:
+def _read_part(lines: Lines, traffic: Traffic) -> tuple[set[int], int]:
     """Add the content of a file; return its writers and the size of MPI_COMM_WORLD (0 if unknown)."""
     # The number after O2A, A2O and A2A is the writing rank only if that rank is a member of the communicator.
     # For an intercommunicator it is a rank of the remote group, or -1, and its name does not show the kind.
     own, members, certain = set[int](), 0, True
-    for line_number, line in bounded_lines(stream, name):
+    for line in lines:
         fields = line.split()
         if not fields or fields[0].startswith(b"#"):
             # If several files were joined, these are the headings of the next one.
@@ -59,25 +57,23 @@ def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set
         letter = fields[0]
         if letter in SENT or letter == GOT:
             if len(fields) < 6:
-                what = "an incomplete line, expected: E source target bytes messages"
-                raise FormatError(name, line_number, what)
-            source, target = rank(name, line_number, fields[1]), rank(name, line_number, fields[2])
-            volume = number(name, line_number, fields[3], "a number of bytes")
-            count = number(name, line_number, fields[5], "a number of messages")
+                raise lines.error("an incomplete line, expected: E source target bytes messages")
+            source, target = lines.rank(fields[1]), lines.rank(fields[2])
+            volume = lines.whole(fields[3], "a number of bytes")
+            count = lines.whole(fields[5], "a number of messages")
             own.add(source)
             if letter == GOT:
                 source, target = target, source
             traffic.add(source, target, volume, count)
         elif letter in (b"O2A", b"A2O", b"A2A"):
             if certain and len(fields) > 1:
-                own.add(rank(name, line_number, fields[1]))
+                own.add(lines.rank(fields[1]))
         elif letter == b"D":
             certain = fields[1:2] in ([known] for known in CERTAIN)
             if fields[1:2] == [b"MPI_COMM_WORLD"]:
-                ranks = (rank(name, line_number, token) for token in fields[-1].split(b","))
-                members = max(members, 1 + max(ranks, default=-1))
+                members = max(members, 1 + max(map(lines.rank, fields[-1].split(b","))))
         elif letter != b"C":
-            raise FormatError(name, line_number, f"{shown(letter)}, expected a letter such as E")
+            raise lines.error(f"{shown(letter)}, expected a letter such as E")
     return own, members
 
 
@@ -126,7 +122,7 @@ class Ipm(Format, form="ipm"):
 
 def _ipm_number(source: Source, element: Element, name: str) -> int:
     what = f"a number as {name} of <{element.tag}>"
-    return number(source.name, element.line, element.get(name).encode(), what)
+    return whole_number(source.name, element.line, element.get(name).encode(), what)
 
 
 def _add_ipm(source: Source, traffic: Traffic, own: int, entry: Element) -> tuple[int, int]:
@@ -159,18 +155,30 @@ class MpiP(Format, form="mpip"):
     def read(self, source: Source) -> CommGraph:
         traffic, hosts = Traffic(), dict[int, str]()
         seen, inside, ended = set[int](), False, False
-        for line_number, line in bounded_lines(source.stream, source.name):
+        lines = Lines(source.stream, source.name)
+        for line in lines:
             text = line.strip()
-            if not inside:
-                _mpip_host(source, line_number, text, hosts)
+            if text.startswith(b"@ MPI Task Assignment") and not inside:
+                fields = text.partition(b":")[2].split()
+                if len(fields) < 2:
+                    raise lines.error("an incomplete assignment, expected a rank and a host")
+                hosts[lines.rank(fields[0])] = fields[1].decode(errors="replace")
+            elif not inside:
                 inside = MPIP_START.fullmatch(text) is not None
             elif MPIP_END.fullmatch(text):
                 ended = True
                 break
             elif text[:1].isdigit() or text[:1] == b"-":
-                seen.add(_mpip_row(source, line_number, text, traffic))
+                fields = text.split()
+                if len(fields) != 4:
+                    raise lines.error(f"{len(fields)} numbers, expected source target bytes count")
+                own, target = map(lines.rank, fields[:2])
+                volume, count = map(lines.whole, fields[2:])
+                seen.add(own)
+                if own != target:
+                    traffic.add(own, target, volume, count)
             elif text and not text.startswith((b"Statistics of rank", b"Source")):
-                raise source.error("a line of text, expected: source target bytes count", line_number)
+                raise lines.error("a line of text, expected: source target bytes count")
         if not inside:
             what = "a report of mpiP without a communication matrix, expected one that has it"
             raise UnsupportedError(f"{source.name}: {what} (hopbytes record writes patterns with peers)")
@@ -181,25 +189,6 @@ class MpiP(Format, form="mpip"):
         named = [hosts.get(i, "") for i in range(n)]
         notices = ["mpiP counts neither MPI_Sendrecv nor collectives"]
         return traffic.graph(source, "mpip", n, hosts=named, notices=notices)
-
-
-def _mpip_host(source: Source, line_number: int, text: bytes, hosts: dict[int, str]) -> None:
-    if text.startswith(b"@ MPI Task Assignment"):
-        fields = text.partition(b":")[2].split()
-        if len(fields) < 2:
-            raise source.error("an incomplete assignment, expected a rank and a host", line_number)
-        hosts[rank(source.name, line_number, fields[0])] = fields[1].decode(errors="replace")
-
-
-def _mpip_row(source: Source, line_number: int, text: bytes, traffic: Traffic) -> int:
-    fields = text.split()
-    if len(fields) != 4:
-        raise source.error(f"{len(fields)} numbers, expected source target bytes count", line_number)
-    own, target = (rank(source.name, line_number, field) for field in fields[:2])
-    volume, count = (number(source.name, line_number, field, "a whole number") for field in fields[2:])
-    if own != target:
-        traffic.add(own, target, volume, count)
-    return own
 
 
 TAU_FILES = re.compile(r"(?P<before>profile\.)(?P<rank>\d{1,9})(?P<after>\.0\.0)")
@@ -217,34 +206,33 @@ class Tau(Format, form="tau"):
 
     def read(self, source: Source) -> CommGraph:
         traffic, ranks, events = Traffic(), 0, False
-        for own, name, stream in files_of_set(source, TAU_FILES):
+        for own, lines in files_of_set(source, TAU_FILES):
             if own is None:
                 what = "a single profile, expected profile.<rank>.0.0 together with those of the other ranks"
-                raise FormatError(name, None, what)
+                raise FormatError(lines.name, None, what)
             ranks = max(ranks, own + 1)
-            for line_number, line in bounded_lines(stream, name):
+            for line in lines:
                 match = EVENT.match(line)
                 events = events or ANY_EVENT.match(line) is not None
                 if match:
-                    volume, count = _tau_volume(name, line_number, match[2])
-                    traffic.add(own, rank(name, line_number, match[1]), volume, count)
+                    volume, count = _tau_volume(lines, match[2])
+                    traffic.add(own, lines.rank(match[1]), volume, count)
         if not events:
             what = "the profiles have no messages by peer, expected profiles recorded with TAU_COMM_MATRIX=1"
             raise UnsupportedError(f"{source.name}: {what}")
         return traffic.graph(source, "tau", ranks)
 
 
-def _tau_volume(name: str, line_number: int, text: bytes) -> tuple[int, int]:
+def _tau_volume(lines: Lines, text: bytes) -> tuple[int, int]:
     """Return bytes and messages of an event: count, max, min, mean."""
     fields = text.split()
     if len(fields) < 4:
-        raise FormatError(name, line_number, "an incomplete event, expected: messages max min mean")
+        raise lines.error("an incomplete event, expected: messages max min mean")
     try:
         count, mean = float(fields[0]), float(fields[3])
     except ValueError:
-        what = f"{shown(text)}, expected numbers: messages max min mean"
-        raise FormatError(name, line_number, what) from None
+        raise lines.error(f"{shown(text)}, expected numbers: messages max min mean") from None
     volume = count * mean
     if not (math.isfinite(volume) and volume >= 0 and 0 <= count < 2**53 and volume < 2**63):
-        raise FormatError(name, line_number, f"{shown(text)}, expected messages and their mean size")
+        raise lines.error(f"{shown(text)}, expected messages and their mean size")
     return round(volume), round(count)

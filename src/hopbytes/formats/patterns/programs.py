@@ -6,7 +6,6 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source
 from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
+from hopbytes.formats.mappings.several_programs import startable
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
 from hopbytes.text.open_input import named_in
@@ -58,12 +58,6 @@ class Programs(Format, form="programs"):
             if graph.n > n:
                 raise source.error(f"{graph.n} ranks, but the programs have {n}", number)
         return _together(source, programs, [graph for _, graph in between], n)
-
-
-def startable(words: Sequence[str]) -> bool:
-    """Tell whether launchers take words as one program: it begins with a name, and ``:`` is no word of it."""
-    named = bool(words) and not words[0].startswith("-") and words[0] != ""
-    return named and ":" not in words and all(word.isprintable() for word in words)
 
 
 def _is_list(head: bytes) -> bool:

@@ -7,7 +7,6 @@ import os
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from io import BufferedReader
 from itertools import islice
 from typing import Any
 
@@ -15,9 +14,10 @@ import numpy as np
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Source
-from hopbytes.formats.parsing import check_tasks, shown
+from hopbytes.formats.parsing import check_tasks
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
-from hopbytes.patterns.collective_messages import check_model, expand, expand_between
+from hopbytes.patterns.collective_messages import check_model, expand
+from hopbytes.text.lines import Lines
 from hopbytes.text.open_input import Opened, check_reference, named_in, open_stream
 from hopbytes.util.integers import MAX_SUM
 
@@ -44,14 +44,10 @@ class Traffic:
 
     def add_collective(
         self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
-        first: int = 0,
+        first: int | None = None,
     ) -> None:
         """Add the messages of a collective call among `members` under a model."""
-        messages = (
-            expand_between(kind, model, volumes, first, root, calls) if first
-            else expand(kind, model, volumes, root, calls)
-        )  # fmt: skip
-        for source, target, volume, count in messages:
+        for source, target, volume, count in expand(kind, model, volumes, root, calls, first=first):
             self.add(members[source], members[target], volume, count)
 
     def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
@@ -78,33 +74,15 @@ def chosen_model(source: Source) -> str:
     return check_model(source.options.get("collectives") or "ignore")
 
 
-def number(where: str, line: int | None, token: bytes, what: str) -> int:
-    """Return a whole number >= 0; FormatError, or ScaleError above 2^63 - 1."""
-    if not token.isdigit():
-        raise FormatError(where, line, f"{shown(token)}, expected {what}")
-    if len(token) > 19 or int(token) > MAX_SUM:
-        what = f"{token[:40].decode()} is more than 2^63 - 1"
-        raise ScaleError(f"{where}:{line}: {what}: divide all values until they fit")
-    return int(token)
-
-
-def rank(where: str, line: int | None, token: bytes) -> int:
-    """Return a rank number; FormatError if it is not one."""
-    value = number(where, line, token, "a rank")
-    if value >= 2**31 - 2:
-        raise FormatError(where, line, f"rank {value}, expected less than 2^31 - 2")
-    return value
-
-
 def files_of_set(
     source: Source, names: re.Pattern[str], first: int = 0
-) -> Iterator[tuple[int | None, str, BufferedReader]]:
-    """Yield (rank, name, stream) of the files of a recording, in the order of ranks."""
+) -> Iterator[tuple[int | None, Lines]]:
+    """Yield (rank, lines) of the files of a recording, in the order of ranks."""
     # `names` has the groups ``before``, ``rank`` (from `first` on) and ``after``. Another name, or standard
     # input, is a complete recording, and its rank is None.
     own = names.fullmatch(os.path.basename(source.path)) if source.path else None
     if own is None:
-        yield None, source.name, source.stream
+        yield None, Lines(source.stream, source.name)
         return
     folder = os.path.dirname(source.path or "")
     files: dict[int, str] = {}
@@ -115,10 +93,10 @@ def files_of_set(
     check_complete(source.name, files, max(files) + 1)
     for rank, path in sorted(files.items()):
         if rank == int(own["rank"]) - first:
-            yield rank, source.name, source.stream
+            yield rank, Lines(source.stream, source.name)
         else:
             with open_beside(source, path) as opened:
-                yield rank, opened.name, opened.stream
+                yield rank, Lines(opened.stream, opened.name)
 
 
 @contextlib.contextmanager
@@ -181,6 +159,6 @@ class Collectives:
             volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]
             calls = max(count for _, count in sums.values())
             if root < len(ranks):
-                traffic.add_collective(kind, model, ranks, volumes, root, calls, first)
+                traffic.add_collective(kind, model, ranks, volumes, root, calls, first or None)
         what = f"{self.calls} collective calls of {self.volume} bytes are left out"
         return [f"{what} (collectives=ring, binomial, pairs)"] if self.calls and model == "ignore" else []

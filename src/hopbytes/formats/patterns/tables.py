@@ -15,8 +15,9 @@ from hopbytes._arrays import Array, Int32
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, losses
 from hopbytes.formats.files import open_source
-from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
+from hopbytes.formats.parsing import check_tasks, first_line, read_table
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.text.lines import shown
 from hopbytes.text.open_input import plain_name
 from hopbytes.text.replace_file import says_written
 from hopbytes.util.integers import MAX_TASKS
@@ -190,7 +191,8 @@ def read_banner(source: Source) -> Banner:
     dense = layout == "array"
     fields = ("integer", "unsigned-integer", "real", "double", *([] if dense else ["pattern"]))
     if field not in fields:
-        raise FormatError(name, 1, f"field {field!r}, expected pattern, integer or real")
+        expected = "integer or real" if dense else "pattern, integer or real"
+        raise FormatError(name, 1, f"field {field!r}, expected {expected}")
     if symmetry not in ("general", "symmetric"):
         raise FormatError(name, 1, f"symmetry {symmetry!r}, expected general or symmetric")
     line, text = first_line(source, b"%", after=1)
@@ -220,9 +222,7 @@ def _dense_places(n: int, symmetric: bool) -> tuple[Int32, Int32]:
     return row.astype(np.int32), column.astype(np.int32)
 
 
-def _graph(
-    source: Source, banner: Banner, src: Int32, dst: Int32, volumes: Array | None
-) -> CommGraph:
+def _graph(source: Source, banner: Banner, src: Int32, dst: Int32, volumes: Array | None) -> CommGraph:
     meta = {"name": source.title, "format": "mm"}
     if banner.dense and volumes is not None:
         present = volumes != 0

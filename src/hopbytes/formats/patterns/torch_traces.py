@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -76,21 +77,24 @@ def whole(value: Any, what: str, most: int = MAX_SUM) -> int:
     return value
 
 
-def rank_list(value: Any) -> tuple[int, ...] | None:
-    """Return the ranks of a group from a list or its text; None for an empty or a shortened one."""
+def number_list(value: Any, what: str, most: int = MAX_SUM) -> tuple[int, ...]:
+    """Return numbers from a list or its text; none for an empty or a shortened one."""
     if isinstance(value, str):
         if "..." in value or value.strip() in ("", "[]"):
-            return None
-        try:
+            return ()
+        with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(value)
-        except (ValueError, RecursionError):
-            raise ValueError(f"{value[:40]!r}, expected a list of ranks") from None
     if not isinstance(value, list):
-        raise ValueError(f"{str(value)[:40]!r}, expected a list of ranks")
-    ranks = tuple(whole(rank, "a rank", LARGEST_RANK) for rank in value)
+        raise ValueError(f"{str(value)[:40]!r}, expected a list, each of which is {what}")
+    return tuple(whole(number, what, most) for number in value)
+
+
+def rank_list(value: Any) -> tuple[int, ...]:
+    """Return the ranks of a group as :func:`number_list` does."""
+    ranks = number_list(value, "a rank", LARGEST_RANK)
     if len(set(ranks)) != len(ranks):
         raise ValueError(f"{str(value)[:40]!r}, expected every rank once")
-    return ranks or None
+    return ranks
 
 
 class TorchCalls:
@@ -180,11 +184,11 @@ class FlightRecorder(Format, form="flight"):
     def read(self, source: Source) -> CommGraph:
         calls = TorchCalls(source)
         dumps: dict[int, _Dump] = {}
-        for rank, name, stream in files_of_set(source, NAMES):
+        for rank, file in files_of_set(source, NAMES):
             if rank is None:
-                what = "no rank in the name of the file, expected one like flight_0.json"
-                raise FormatError(name, None, what)
-            dumps[rank] = _Dump(name, parse_object(stream.read(), name, "a dump of the flight recorder"))
+                raise file.error("no rank in the name of the file, expected one like flight_0.json")
+            content = parse_object(file.stream.read(), file.name, "a dump of the flight recorder")
+            dumps[rank] = _Dump(file.name, content)
         users: dict[str, list[int]] = {}
         for rank, dump in dumps.items():
             for group in dump.named:
@@ -263,7 +267,7 @@ def _groups(config: Any) -> dict[str, tuple[int, ...]]:
     found = {}
     for name, facts in config.items() if isinstance(config, dict) else ():
         try:
-            ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
+            ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else ()
         except ValueError as error:
             raise ValueError(f"group {name[:40]!r}: {error}") from None
         if ranks:
@@ -279,11 +283,16 @@ def _total(shapes: Any, types: Any) -> int:
     for number, shape in enumerate(shapes):
         if not isinstance(shape, list) or not types:
             raise ValueError(f"{str(shape)[:40]!r}, expected the shape of a tensor and its type")
-        size = bytes_of_type(types[min(number, len(types) - 1)])
-        for extent in shape:
-            size *= whole(extent, "an extent of a tensor")
-        total += whole(size, "a tensor of less than 2^63 bytes")
+        total += _size(shape, types[min(number, len(types) - 1)])
     return whole(total, "tensors of less than 2^63 bytes")
+
+
+def _size(shape: Any, name: Any) -> int:
+    """Return the bytes of a tensor of a type; the shape may be one number."""
+    size = bytes_of_type(name)
+    for extent in shape if isinstance(shape, list) else [shape]:
+        size *= whole(extent, "an extent of a tensor")
+    return whole(size, "a tensor of less than 2^63 bytes")
 
 
 #: Calls of ``c10d::`` and where among their arguments the root, or the receiver, is.
@@ -326,12 +335,8 @@ def _bytes(args: dict[str, Any], kind: str) -> int:
     shapes, types = args.get("Input Dims", []), args.get("Input type", [])
     if not isinstance(shapes, list) or not isinstance(types, list) or len(shapes) != len(types):
         raise ValueError("other shapes than types, expected those of tensors (record_shapes=True)")
-    total = 0
-    for shape, name in zip(shapes, types, strict=True):
-        size = bytes_of_type(name)
-        for extent in shape if isinstance(shape, list) else [shape]:
-            size *= whole(extent, "an extent of a tensor")
-        total = max(total, size) if kind == "scatter" else total + size
+    sizes = list(map(_size, shapes, types))
+    total = max(sizes, default=0) if kind == "scatter" else sum(sizes)
     return whole(total, "tensors of less than 2^63 bytes")
 
 
@@ -426,7 +431,7 @@ class _Trace:
             rank = members[whole(args.get("Rank"), "a rank", len(members) - 1)] if peer is None else peer
             calls.traffic.add(self.rank, whole(rank, "a rank", LARGEST_RANK), sent, 1)
             return
-        parts = rank_sizes(args.get("In split size"))
+        parts = number_list(args.get("In split size") or "", "a number of elements")
         if kind == "alltoall" and parts:
             calls.add_parts(self.rank, members, [part * size for part in parts])
             return
@@ -436,9 +441,8 @@ class _Trace:
 
     def _members(self, args: dict[str, Any]) -> tuple[int, ...]:
         ranks = rank_list(args.get("Process Group Ranks", ""))
-        if ranks is None:
-            ranks = self.groups.get(str(args.get("Process Group Name")).strip('"'))
-        if ranks is None:
+        ranks = ranks or self.groups.get(str(args.get("Process Group Name")).strip('"'), ())
+        if not ranks:
             raise ValueError("no Process Group Ranks, expected the ranks of the group")
         return ranks
 
@@ -461,12 +465,3 @@ class _Trace:
                         calls.add_parts(self.rank, members, [sent] * len(members))
                 else:
                     calls.add(self.rank, kind, members, sent, sent, root=root)
-
-
-def rank_sizes(value: Any) -> list[int]:
-    """Return the elements for each rank from a list or its text; empty where they are equal or shortened."""
-    if value in (None, "", "[]", []):
-        return []
-    words = value if isinstance(value, list) else str(value).strip("[]").split(",")
-    texts = [str(word).strip() for word in words]
-    return [] if "..." in texts else [whole(word, "a number of elements") for word in texts]

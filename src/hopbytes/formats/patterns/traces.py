@@ -6,23 +6,19 @@ import os
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from io import BufferedReader
 from typing import Any, NamedTuple
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import TRACE, Format, Source
-from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import (
     Collectives,
     Traffic,
     check_complete,
     chosen_model,
     files_of_set,
-    number,
-    rank,
 )
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.text.lines import bounded_lines
+from hopbytes.text.lines import Lines, shown
 from hopbytes.text.open_input import open_stream
 
 DUMPI_FILES = re.compile(r"(?P<before>.*-)(?P<rank>\d{4,9})(?P<after>\.txt)")
@@ -59,12 +55,12 @@ class Dumpi(Format, form="dumpi"):
     def read(self, source: Source) -> CommGraph:
         model = chosen_model(source)
         traffic, collectives, ranks = Traffic(), Collectives(), 0
-        for own, name, stream in files_of_set(source, DUMPI_FILES):
+        for own, lines in files_of_set(source, DUMPI_FILES):
             if own is None:
                 what = "a single trace, expected PREFIX-<rank>.txt together with those of the other ranks"
-                raise FormatError(name, None, what)
+                raise lines.error(what)
             ranks = max(ranks, own + 1)
-            _Calls(name, own, traffic, collectives).read(stream)
+            _Calls(lines, own, traffic, collectives).read()
         n = 1 + max([ranks - 1, *traffic.targets])
         check_complete(source.name, range(ranks), n)
         notices = collectives.expand_into(traffic, model, n)
@@ -72,16 +68,14 @@ class Dumpi(Format, form="dumpi"):
 
 
 class _Calls:
-    def __init__(self, name: str, own: int, traffic: Traffic, collectives: Collectives) -> None:
-        self.name, self.own, self.traffic, self.collectives = name, own, traffic, collectives
+    def __init__(self, lines: Lines, own: int, traffic: Traffic, collectives: Collectives) -> None:
+        self.lines, self.own, self.traffic, self.collectives = lines, own, traffic, collectives
         self.arguments: dict[bytes, bytes] = {}
         self.persistent: dict[bytes, tuple[int, int]] = {}
-        self.line_number = 0
 
-    def read(self, stream: BufferedReader) -> None:
+    def read(self) -> None:
         call = b""
-        for line_number, line in bounded_lines(stream, self.name):
-            self.line_number = line_number
+        for line in self.lines:
             match = CALL.match(line)
             if match and match[2] == b"entering":
                 call, self.arguments = match[1], {}
@@ -91,8 +85,7 @@ class _Calls:
             elif call and (argument := ARGUMENT.match(line.strip())):
                 self.arguments.setdefault(argument[2], argument[3].strip())
         if call:
-            what = f"the file ends inside {call[:40].decode()}, expected a complete trace"
-            raise FormatError(self.name, self.line_number, what)
+            raise self.lines.error(f"the file ends inside {call[:40].decode()}, expected a complete trace")
 
     def _done(self, call: bytes) -> None:
         short = call.removeprefix(b"MPI_")
@@ -128,7 +121,7 @@ class _Calls:
         if not self._is_world():
             what = f"a message in communicator {self._text(b'comm')[:40].decode(errors='replace')}"
             why = "whose ranks the trace does not contain, expected MPI_COMM_WORLD"
-            raise UnsupportedError(f"{self.name}:{self.line_number}: {what}, {why}")
+            raise UnsupportedError(f"{self.lines}: {what}, {why}")
         return self._number(b"dest"), volume
 
     def _add(self, target: int, volume: int) -> None:
@@ -143,18 +136,16 @@ class _Calls:
         if not named or named[1] not in DUMPI_BYTES:
             unknown = self._text(datatype)[:40].decode(errors="replace")
             what = f"datatype {unknown}, of a size that is not in the trace, expected a predefined datatype"
-            raise UnsupportedError(f"{self.name}:{self.line_number}: {what}")
+            raise UnsupportedError(f"{self.lines}: {what}")
         return self._number(count) * DUMPI_BYTES[named[1]]
 
     def _text(self, name: bytes) -> bytes:
         if name not in self.arguments:
-            what = f"a call without the argument {name.decode()}, expected all arguments"
-            raise FormatError(self.name, self.line_number, what)
+            raise self.lines.error(f"a call without the argument {name.decode()}, expected all arguments")
         return self.arguments[name]
 
     def _number(self, name: bytes) -> int:
-        token = self._text(name).split(b" ")[0]
-        return number(self.name, self.line_number, token, f"a number as {name.decode()}")
+        return self.lines.whole(self._text(name).split(b" ")[0], f"a number as {name.decode()}")
 
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
@@ -193,9 +184,9 @@ class Simgrid(Format, form="simgrid"):
         trace = _Trace(model)
         from_one = bool(source.path and FROM_ONE.fullmatch(os.path.basename(source.path)))
         names = FROM_ONE if from_one else FROM_ZERO
-        for _, name, stream in files_of_set(source, names, int(from_one)):
-            for line_number, fields in _actions(name, stream):
-                trace.take(name, line_number, fields)
+        for _, lines in files_of_set(source, names, int(from_one)):
+            for fields in _actions(lines):
+                trace.take(lines, fields)
         n = max([trace.size - 1, *trace.seen, *trace.traffic.targets], default=-1) + 1
         trace.take_waiting(n)
         check_complete(source.name, trace.seen, n)
@@ -206,23 +197,23 @@ class Simgrid(Format, form="simgrid"):
         return trace.traffic.graph(source, "simgrid", n, **facts)
 
 
-def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
-    """Yield name, line and fields of all actions of a trace, rank after rank; `path` is any of its files."""
+def trace_actions(path: str) -> Iterator[tuple[Lines, list[bytes]]]:
+    """Yield the file and the fields of all actions of a trace, rank after rank; `path` is any of its files.
+    """
     names = FROM_ONE if FROM_ONE.fullmatch(os.path.basename(path)) else FROM_ZERO
     with open_stream(path) as opened:
         source = Source(opened.name, opened.stream, path)
-        for _, name, stream in files_of_set(source, names, int(names is FROM_ONE)):
-            for line_number, fields in _actions(name, stream):
-                yield name, line_number, fields
+        for _, lines in files_of_set(source, names, int(names is FROM_ONE)):
+            yield from ((lines, fields) for fields in _actions(lines))
 
 
-def _actions(name: str, stream: BufferedReader) -> Iterator[tuple[int, list[bytes]]]:
-    for line_number, line in bounded_lines(stream, name):
+def _actions(lines: Lines) -> Iterator[list[bytes]]:
+    for line in lines:
         fields = line.split(b"#", 1)[0].split()
         if len(fields) == 1:
-            raise FormatError(name, line_number, f"{shown(fields[0])}, expected a rank and an action")
+            raise lines.error(f"{shown(fields[0])}, expected a rank and an action")
         if fields:
-            yield line_number, fields
+            yield fields
 
 
 class _Trace:
@@ -233,12 +224,11 @@ class _Trace:
         self.traffic, self.collectives = Traffic(), Collectives()
         self.seen, self.size = set[int](), 0
         self.default: dict[int, int] = {}
-        self.waiting: list[tuple[str, int, list[bytes]]] = []
+        self.waiting: list[tuple[Lines, int, list[bytes]]] = []
 
-    def take(self, name: str, line_number: int, fields: list[bytes]) -> None:
-        self.name, self.line_number = name, line_number
-        own, action, values = rank(name, line_number, fields[0]), fields[1].lower(), fields[2:]
-        self.own, self.values = own, values
+    def take(self, lines: Lines, fields: list[bytes]) -> None:
+        own, action, values = lines.rank(fields[0]), fields[1].lower(), fields[2:]
+        self.lines, self.own, self.values = lines, own, values
         self.seen.add(own)
         if action == b"init":
             self.default[own] = DOUBLE if values else BARE
@@ -247,10 +237,10 @@ class _Trace:
         elif action in (b"send", b"isend", b"ssend", b"issend"):
             # Since SimGrid 3.20 there is a tag between the receiver and the count.
             at = 1 if len(values) == 2 else 2
-            target, count = rank(name, line_number, self._field(0)), self._number(at)
+            target, count = self._rank(0), self._number(at)
             self._send(target, count * self._size(at + 1))
         elif action == b"sendrecv":
-            self._send(rank(name, line_number, self._field(1)), self._number(0) * self._size(4))
+            self._send(self._rank(1), self._number(0) * self._size(4))
         else:
             self._collective(action.removeprefix(b"i"))
 
@@ -281,13 +271,14 @@ class _Trace:
                 self._lists(action)
             else:  # old traces do not contain the number of ranks
                 fields = [str(self.own).encode(), action, *self.values]
-                self.waiting.append((self.name, self.line_number, fields))
+                self.waiting.append((self.lines, self.lines.number, fields))
 
     def take_waiting(self, n: int) -> None:
         """Process actions with a count per rank that were met before the number of ranks was known."""
         self.size = n
-        for name, line_number, fields in self.waiting:
-            self.take(name, line_number, fields)
+        for lines, number, fields in self.waiting:
+            lines.number = number  # for messages
+            self.take(lines, fields)
 
     def _add(self, kind: str, count_at: int, type_at: int, root: int = 0) -> None:
         self._call(kind, self._number(count_at) * self._size(type_at), root)
@@ -308,16 +299,18 @@ class _Trace:
 
     def _field(self, at: int) -> bytes:
         if at >= len(self.values):
-            what = "an incomplete action, expected its counts and ranks"
-            raise FormatError(self.name, self.line_number, what)
+            raise self.lines.error("an incomplete action, expected its counts and ranks")
         return self.values[at]
+
+    def _rank(self, at: int) -> int:
+        return self.lines.rank(self._field(at))
 
     def _number(self, at: int) -> int:
         token = self._field(at)
         if DECIMAL.fullmatch(token):  # converted exactly, such as 2.5e8 or 65536.000000
             value = Fraction(token.decode())
             token = str(value.numerator).encode() if value.denominator == 1 else token
-        return number(self.name, self.line_number, token, "a whole number")
+        return self.lines.whole(token)
 
     def _size(self, at: int) -> int:
         if at >= len(self.values):
@@ -326,7 +319,7 @@ class _Trace:
         if token.isdigit() and len(token) < 4 and int(token) in TYPE_BYTES:
             return TYPE_BYTES[int(token)]
         what = f"datatype {shown(token)}, whose size traces do not contain, expected a predefined datatype"
-        raise UnsupportedError(f"{self.name}:{self.line_number}: {what}")
+        raise UnsupportedError(f"{self.lines}: {what}")
 
 
 class TraceStep(NamedTuple):
@@ -346,8 +339,8 @@ class TraceStep(NamedTuple):
 def steps_of_trace(path: str, tasks: int) -> list[list[TraceStep]]:
     """Return the steps of every rank of a trace, without its computation; `path` is any of its files."""
     order = _Order(tasks)
-    for name, line_number, fields in trace_actions(path):
-        order.take(name, line_number, fields)
+    for lines, fields in trace_actions(path):
+        order.take(lines, fields)
     strange = [own for own in order.steps if own >= tasks]
     if strange:
         raise FormatError(path, None, f"rank {strange[0]}, expected 0 to {tasks - 1}")
@@ -363,9 +356,9 @@ class _Order(_Trace):
         self.size, self.action = tasks, ""
         self.steps: dict[int, list[TraceStep]] = {}
 
-    def take(self, name: str, line_number: int, fields: list[bytes]) -> None:
+    def take(self, lines: Lines, fields: list[bytes]) -> None:
         self.action = fields[1].lower().decode(errors="replace")
-        super().take(name, line_number, fields)
+        super().take(lines, fields)
         if self.action in ("recv", "irecv"):
             at = 1 if len(self.values) > 2 else None
             self._keep(TraceStep(self.action, self._rank(0), 0 if at is None else self._tag(at)))
@@ -380,14 +373,11 @@ class _Order(_Trace):
     def _keep(self, step: TraceStep) -> None:
         self.steps.setdefault(self.own, []).append(step)
 
-    def _rank(self, at: int) -> int:
-        return rank(self.name, self.line_number, self._field(at))
-
     def _tag(self, at: int) -> int:
         token = self._field(at)
         if token.startswith(b"-"):
             what = f"tag {shown(token)}: which message is received is not known before a replay"
-            raise UnsupportedError(f"{self.name}:{self.line_number}: {what}, expected a tag")
+            raise UnsupportedError(f"{self.lines}: {what}, expected a tag")
         return self._number(at)
 
     def _send(self, target: int, volume: int) -> None:

@@ -52,9 +52,7 @@ def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequ
         return _named_nodes(machine, text, numbers, option, hosts)
     unit = units_of(machine, words[-1])
     outer = units_of(machine, words[0]) if len(words) == 2 else _natural_outer(machine, words[-1])
-    # Units of both levels ascend with the cores, so the first unit in an outer one is that of its first core.
-    first_core = np.flatnonzero(np.diff(outer, prepend=-1))
-    number = unit - unit[first_core][np.cumsum(np.diff(outer, prepend=outer[0]) != 0)]
+    number = _numbers_inside(outer, unit)
     wanted = np.zeros(machine.n_cores, np.bool_)
     for word in numbers.split(","):
         found = NUMBERS.fullmatch(word.strip())
@@ -117,12 +115,15 @@ def _of_units(name: str, sizes: tuple[int, ...], unit: Int64, outer: Int64) -> I
     if len(values) == units:
         return values[unit]
     heads = np.flatnonzero(np.diff(outer, prepend=-1))  # first core of every unit outside
-    inside = unit - unit[heads][np.cumsum(np.diff(outer, prepend=outer[0]) != 0)]
-    counts = np.diff(np.append(unit[heads], units))
-    if np.any(counts != len(values)):
+    if np.any(np.diff(np.append(unit[heads], units)) != len(values)):
         raise FormatError("machine", None, f"{len(values)} capacities for {units} units of level {name}")
-    found: Int64 = values[inside]
+    found: Int64 = values[_numbers_inside(outer, unit)]
     return found
+
+
+def _numbers_inside(outer: Int64, unit: Int64) -> Int64:
+    """Number of the unit of each core inside its outer unit; both ascend with the cores."""
+    return unit - unit[np.searchsorted(outer, outer)]
 
 
 def _natural_outer(machine: Machine, name: str) -> Int64:

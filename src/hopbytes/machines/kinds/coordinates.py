@@ -52,7 +52,7 @@ class HostsByCoordinates(AttachedHosts):
         torus = Torus.parse(":".join([dims, *([f"nodes={count}"] if count > 1 else []), *words]))
         rank = np.arange(len(router)) - np.searchsorted(router, router)  # router numbers ascend
         endpoints = tuple((router * count + rank).tolist())
-        machine = AttachedHosts(spec.text("coordinates"), torus, hosts, endpoints, (), spec.per_hop)
+        machine = AttachedHosts(spec.text("coordinates"), torus, hosts, endpoints, per_hop=spec.per_hop)
         return machine.kept(spec.options.get("hosts"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -22,9 +21,9 @@ from hopbytes.machines.network import (
     name_node,
     spread_routes,
 )
-from hopbytes.machines.network_machine import Count, NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.machines.network_machine import NetworkMachine
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, shortest
+from hopbytes.machines.tree import MAX_CORES, Count, bad
 from hopbytes.util.computed_once import computed_once
 
 #: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
@@ -36,32 +35,33 @@ KEYS = {
 }  # fmt: skip
 
 
+@frozen
 class GroupedSwitches(NetworkMachine):
     """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+."""
 
-    __slots__ = ()
+    node_hops: ClassVar[int] = 2
     kind: ClassVar[str]
     rules: ClassVar[tuple[str, ...]]
+    keys: ClassVar[dict[str, str]]
     linked: ClassVar[str]  # what the switches with links to other groups are called
+    unit: ClassVar[tuple[str, int]]  # name of the switches that have nodes, and hops between two of a group
+    expected: ClassVar[tuple[str, str]]  # of specs: the sizes, and the sorts of links
     n_groups: int
+    switches: int  # of a group, those that have nodes
     nodes: int  # per switch that has nodes
     #: links to other groups of every switch that has such (``global=``); 0: as few as reach every other group
-    ports: int
+    ports: int = 0
     #: which port leads where: ``absolute`` (port p of group i leads to group p, or p + 1 from p = i on) or
     #: ``palmtree`` (to group i - p - 1). Further ports begin anew: several links between two groups.
-    arrangement: str
-    rule: str  # one of `rules`
-    bandwidth: tuple[int, int, int]  # capacity of the links of nodes, inside groups, between groups
+    arrangement: str = "absolute"
+    rule: str = "minimal"  # one of `rules`
+    bandwidth: tuple[int, ...] = (1, 1, 1)  # capacity of the links of nodes, inside groups, between groups
+    spines: int = 0  # switches of a group above those with nodes, by default as many; none in a dragonfly
 
     @property
-    @abstractmethod
-    def switches(self) -> int:
-        """Switches of a group that have nodes."""
-
-    @property
-    @abstractmethod
     def linked_switches(self) -> int:
         """Switches of a group that have links to other groups."""
+        return self.spines or self.switches
 
     @property
     def fewest_ports(self) -> int:
@@ -72,8 +72,10 @@ class GroupedSwitches(NetworkMachine):
     def n_nodes(self) -> int:
         return self.n_groups * self.switches * self.nodes
 
-    def node_distance(self) -> int:
-        return 2 * self.hop_distance
+    def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
+        name, hops = self.unit
+        tiers = (Level("group", 5 * self.hop_distance), Level(name, hops * self.hop_distance))
+        return tiers, (self.n_groups, self.switches, self.nodes)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         for size in (self.switches * self.nodes, self.nodes, 1):
@@ -88,28 +90,28 @@ class GroupedSwitches(NetworkMachine):
             what = f"{self.linked_switches} {self.linked} with {self.ports} global links each do not reach"
             wanted = f"{self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
             raise bad(f"{self.kind}: {what} {wanted}")
-        if self.arrangement not in ARRANGEMENTS:
-            what = f"links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}"
-            raise bad(f"{self.kind}: {what}")
-        if self.rule not in self.rules:
-            known = " or ".join(self.rules) if len(self.rules) == 2 else "one of " + ", ".join(self.rules)
-            raise bad(f"{self.kind}: route={shorten(self.rule)}, expected {known}")
-        check_nodes(self)
+        check_choice(f"{self.kind}: links", self.arrangement, ARRANGEMENTS)
+        check_choice(f"{self.kind}: route", self.rule, self.rules)
+        NetworkMachine.__post_init__(self)
 
-    def _link_fields(self) -> str:
-        return changed_fields(
-            ("global", self.ports, self.fewest_ports), ("links", self.arrangement, ARRANGEMENTS[0]),
-            ("route", self.rule, self.rules[0]), ("bw", shortest(self.bandwidth), "1"),
+    @classmethod
+    def parse(cls, text: str) -> GroupedSwitches:
+        spec = NetworkSpec(cls.kind, text, cls.keys)
+        sizes, sorts = cls.expected
+        groups, switches, nodes = spec.sizes(sizes)
+        return cls(
+            groups, switches, nodes, spec.number("global", 0, most=2**20), spec.word("links", "absolute"),
+            spec.word("route", "minimal"), spec.bandwidth(3, f"one number or three: {sorts}"),
+            per_hop=spec.per_hop, spines=spec.number("spines", 0, most=2**20),
+        )
+
+    def network_spec(self) -> str:
+        spines = self.spines or self.switches
+        return f"{self.kind}:{self.n_groups}x{self.switches}x{self.nodes}" + changed_fields(
+            ("spines", spines, self.switches), ("global", self.ports, self.fewest_ports),
+            ("links", self.arrangement, ARRANGEMENTS[0]), ("route", self.rule, self.rules[0]),
+            ("bw", shortest(self.bandwidth), "1"),
         )  # fmt: skip
-
-
-def spec_of_links(
-    spec: NetworkSpec, sorts: str
-) -> tuple[int, str, str, tuple[int, int, int], int | None]:
-    """Read what the specs of both kinds have: ports, arrangement, rule, bandwidths, distance per hop."""
-    of_nodes, local, outside = spec.bandwidth(3, f"one number or three: {sorts}")
-    ports, links = spec.number("global", 0, most=2**20), spec.word("links", "absolute")
-    return ports, links, spec.word("route", "minimal"), (of_nodes, local, outside), spec.per_hop
 
 
 @machines.register("dragonfly")
@@ -133,47 +135,20 @@ class Dragonfly(GroupedSwitches):
 
     kind: ClassVar[str] = "dragonfly"
     rules: ClassVar[tuple[str, ...]] = RULES
+    keys: ClassVar[dict[str, str]] = KEYS
     linked: ClassVar[str] = "routers"
-    n_groups: int
-    routers: int  # per group
-    nodes: int
-    ports: int = 0
-    arrangement: str = "absolute"
-    rule: str = "minimal"
-    bandwidth: tuple[int, int, int] = (1, 1, 1)
-    per_hop: int | None = None
-    inside: Tree | None = None
+    unit: ClassVar[tuple[str, int]] = ("router", 3)
+    expected: ClassVar[tuple[str, str]] = ("GROUPSxROUTERSxNODES like 9x4x2", "nodes, local, global")
 
     def __post_init__(self) -> None:
         self._check_links()
-        links = self.n_groups * self.routers * (2 * self.nodes + self.routers - 1 + self.ports)
+        links = self.n_groups * self.switches * (2 * self.nodes + self.switches - 1 + self.ports)
         if self.n_nodes > MAX_CORES or links > MAX_LINKS:
             raise bad(f"dragonfly: {self.n_nodes} nodes and {links} links, expected fewer")
 
-    @classmethod
-    def parse(cls, text: str) -> Dragonfly:
-        spec = NetworkSpec(cls.kind, text, KEYS)
-        groups, routers, nodes = spec.sizes("GROUPSxROUTERSxNODES like 9x4x2")
-        return cls(groups, routers, nodes, *spec_of_links(spec, "nodes, local, global"))
-
-    @property
-    def switches(self) -> int:
-        return self.routers
-
-    @property
-    def linked_switches(self) -> int:
-        return self.routers
-
-    def network_spec(self) -> str:
-        return f"dragonfly:{self.n_groups}x{self.routers}x{self.nodes}{self._link_fields()}"
-
-    def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
-        tiers = (Level("group", 5 * self.hop_distance), Level("router", 3 * self.hop_distance))
-        return tiers, (self.n_groups, self.routers, self.nodes)
-
     @computed_once(16)
     def network(self) -> Network:
-        groups, routers, nodes, ports = self.n_groups, self.routers, self.nodes, self.ports
+        groups, routers, nodes, ports = self.n_groups, self.switches, self.nodes, self.ports
         total = groups * routers
         first_local = 2 * total * nodes
         first_global = first_local + total * (routers - 1)
@@ -241,7 +216,6 @@ def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, In
     return peer, np.where(back < ports, back, -1)
 
 
-PLUS_RULES = ("minimal", "spread")
 PLUS_KEYS = {
     "spines": "8", "global": "1", "links": "absolute", "route": "minimal",
     "bw": "100 or 100x50x25 (nodes x leaf to spine x global)",
@@ -263,56 +237,25 @@ class DragonflyPlus(GroupedSwitches):
     """
 
     kind: ClassVar[str] = "dragonfly+"
-    rules: ClassVar[tuple[str, ...]] = PLUS_RULES
+    rules: ClassVar[tuple[str, ...]] = RULES[:2]
+    keys: ClassVar[dict[str, str]] = PLUS_KEYS
     linked: ClassVar[str] = "spines"
-    n_groups: int
-    leaves: int  # leaf switches per group
-    nodes: int
-    spines: int = 0  # spine switches per group; by default as many as leaves
-    ports: int = 0
-    arrangement: str = "absolute"
-    rule: str = "minimal"
-    bandwidth: tuple[int, int, int] = (1, 1, 1)
-    per_hop: int | None = None
-    inside: Tree | None = None
+    unit: ClassVar[tuple[str, int]] = ("leaf", 4)
+    expected: ClassVar[tuple[str, str]] = ("GROUPSxLEAVESxNODES like 4x8x16", "nodes, leaf to spine, global")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spines", self.spines or self.leaves)
+        object.__setattr__(self, "spines", self.spines or self.switches)
         self._check_links()
-        switches = self.n_groups * (self.leaves + self.spines)
-        links = self.n_groups * self.spines * (2 * self.leaves + self.ports)
+        switches = self.n_groups * (self.switches + self.spines)
+        links = self.n_groups * self.spines * (2 * self.switches + self.ports)
         if (switches + self.n_nodes) * self.n_nodes + links > MAX_TABLE:
             what = f"dragonfly+: {switches} switches for {self.n_nodes} nodes"
             raise bad(f"{what}, expected tables of at most {MAX_TABLE} entries")
 
-    @classmethod
-    def parse(cls, text: str) -> DragonflyPlus:
-        spec = NetworkSpec(cls.kind, text, PLUS_KEYS)
-        groups, leaves, nodes = spec.sizes("GROUPSxLEAVESxNODES like 4x8x16")
-        spines = spec.number("spines", 0, most=2**20)
-        return cls(groups, leaves, nodes, spines, *spec_of_links(spec, "nodes, leaf to spine, global"))
-
-    @property
-    def switches(self) -> int:
-        return self.leaves
-
-    @property
-    def linked_switches(self) -> int:
-        return self.spines
-
-    def network_spec(self) -> str:
-        spines = changed_fields(("spines", self.spines, self.leaves))
-        return f"dragonfly+:{self.n_groups}x{self.leaves}x{self.nodes}{spines}{self._link_fields()}"
-
-    def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
-        tiers = (Level("group", 5 * self.hop_distance), Level("leaf", 4 * self.hop_distance))
-        return tiers, (self.n_groups, self.leaves, self.nodes)
-
     @computed_once(16)
     def network(self) -> Network:
-        sizes = groups, leaves, spines, nodes, ports = (
-            self.n_groups, self.leaves, self.spines, self.nodes, self.ports,
-        )  # fmt: skip
+        groups, leaves, nodes = self.n_groups, self.switches, self.nodes
+        spines, ports = self.spines, self.ports
         total, first_leaf = groups * leaves * nodes, groups * leaves * nodes
         first_spine = first_leaf + groups * leaves
         vertices = first_spine + groups * spines
@@ -335,7 +278,7 @@ class DragonflyPlus(GroupedSwitches):
             form = spread_routes(tail.astype(np.int32), head, rows, total)
         else:
             first = np.concatenate([-2 - 2 * node, np.arange(vertices - total)]).astype(np.int32)
-            table = _plus_forward(sizes, peers, backs).reshape(-1)
+            table = self._forward(peers, backs).reshape(-1)
             numbers = np.array([total, vertices, len(tail)], np.int64)
             form = RouteForm("forwarding", numbers, table, first, head)
 
@@ -362,34 +305,34 @@ class DragonflyPlus(GroupedSwitches):
             geometry=lambda: geometry_of_groups(groups, leaves, nodes),
         )
 
-
-def _plus_forward(sizes: tuple[int, int, int, int, int], peers: Int64, backs: Int64) -> Int32:
-    """int32[switches, nodes]: link by which each leaf, then each spine, sends to each node."""
-    groups, leaves, spines, nodes, ports = sizes
-    total = groups * leaves * nodes
-    target = np.arange(total)
-    its_leaf, its_group = target // nodes, target // (leaves * nodes)
-    up = 2 * total + 2 * np.arange(groups * leaves * spines).reshape(groups, leaves, spines)
-    number = np.full(backs.shape, -1, np.int64)  # of the links between groups
-    number[backs >= 0] = 2 * total + 2 * groups * leaves * spines + np.arange(int((backs >= 0).sum()))
-    table = np.full((groups * (leaves + spines), total), -1, np.int32)
-    for group in range(groups):
-        port = np.zeros(total, np.int64)  # port by which messages to each node leave this group
-        for other in range(groups):
-            ports_there = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
-            if other != group:
-                port[its_group == other] = ports_there[target[its_group == other] % len(ports_there)]
-        away = its_group != group
-        spine = np.where(away, port // ports, target % spines)
-        for leaf in range(leaves):
-            row = table[group * leaves + leaf]
-            row[:] = up[group, leaf, spine]
-            mine = its_leaf == group * leaves + leaf
-            row[mine] = 2 * target[mine] + 1
-        for number_of_spine in range(spines):
-            row = table[groups * leaves + group * spines + number_of_spine]
-            here = np.flatnonzero(~away)
-            row[here] = up[group, its_leaf[here] % leaves, number_of_spine] + 1
-            there = np.flatnonzero(away & (spine == number_of_spine))
-            row[there] = number[group, port[there]]
-    return table
+    def _forward(self, peers: Int64, backs: Int64) -> Int32:
+        """int32[switches, nodes]: link by which each leaf, then each spine, sends to each node."""
+        groups, leaves, nodes = self.n_groups, self.switches, self.nodes
+        spines, ports = self.spines, self.ports
+        total = groups * leaves * nodes
+        target = np.arange(total)
+        its_leaf, its_group = target // nodes, target // (leaves * nodes)
+        up = 2 * total + 2 * np.arange(groups * leaves * spines).reshape(groups, leaves, spines)
+        number = np.full(backs.shape, -1, np.int64)  # of the links between groups
+        number[backs >= 0] = 2 * total + 2 * groups * leaves * spines + np.arange(int((backs >= 0).sum()))
+        table = np.full((groups * (leaves + spines), total), -1, np.int32)
+        for group in range(groups):
+            port = np.zeros(total, np.int64)  # port by which messages to each node leave this group
+            for other in range(groups):
+                ports_there = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
+                if other != group:
+                    port[its_group == other] = ports_there[target[its_group == other] % len(ports_there)]
+            away = its_group != group
+            spine = np.where(away, port // ports, target % spines)
+            for leaf in range(leaves):
+                row = table[group * leaves + leaf]
+                row[:] = up[group, leaf, spine]
+                mine = its_leaf == group * leaves + leaf
+                row[mine] = 2 * target[mine] + 1
+            for number_of_spine in range(spines):
+                row = table[groups * leaves + group * spines + number_of_spine]
+                here = np.flatnonzero(~away)
+                row[here] = up[group, its_leaf[here] % leaves, number_of_spine] + 1
+                there = np.flatnonzero(away & (spine == number_of_spine))
+                row[there] = number[group, port[there]]
+        return table

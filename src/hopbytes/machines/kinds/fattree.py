@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.network import Geometry, Network, Wiring, name_node
-from hopbytes.machines.network_machine import Count, NetworkHierarchy, check_nodes, children_of
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, bad, shorten
+from hopbytes.machines.network_machine import NetworkHierarchy, NetworkMachine, children_of
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Count, bad
 from hopbytes.util.computed_once import computed_once
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
@@ -39,32 +40,26 @@ class FatTree(NetworkHierarchy):
     [0, 2, 4, 4]
     """
 
+    node_hops: ClassVar[int] = 2
     #: children of a switch at each level: nodes per leaf switch, leaf switches per switch of level 2, …
     below: tuple[int, ...]
-    above: tuple[int, ...] = ()  # parents per node, per leaf switch, …, one entry per level
-    cables: tuple[int, ...] = ()  # parallel cables to each of those parents
-    nodes: int = 0  # those that exist, the first ones; up to the product of `below`
-    rule: str = "dmodk"
-    bandwidth: tuple[int, ...] = ()  # capacity of a cable per level, >= 1
-    per_hop: int | None = None
-    inside: Tree | None = None
+    above: tuple[int, ...]  # parents per node, per leaf switch, …, one entry per level
+    cables: tuple[int, ...]  # parallel cables to each of those parents
+    nodes: int  # those that exist, the first ones; up to the product of `below`
+    rule: str
+    bandwidth: tuple[int, ...]  # capacity of a cable per level, >= 1
 
     def __post_init__(self) -> None:
         levels = len(self.below)
-        object.__setattr__(self, "above", self.above or (1, *self.below[:-1]))
-        object.__setattr__(self, "cables", self.cables or (1,) * levels)
-        object.__setattr__(self, "bandwidth", self.bandwidth or (1,) * levels)
-        object.__setattr__(self, "nodes", self.nodes or self.places)
         if not levels == len(self.above) == len(self.cables) == len(self.bandwidth):
             what = f"up for {len(self.above)}, cables for {len(self.cables)}, bw for {len(self.bandwidth)}"
             raise bad(f"fattree: {levels} levels, {what}, expected one of each per level")
-        if self.rule not in RULES:
-            raise bad(f"fattree: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
+        check_choice("fattree: route", self.rule, RULES)
         if not 1 <= self.nodes <= self.places <= MAX_CORES:
             raise bad(f"fattree: nodes={self.nodes}, expected 1 to {self.places}, and at most {MAX_CORES}")
         if sum(self.cables_per_level()) > MAX_CABLES:
             raise bad(f"fattree: {sum(self.cables_per_level())} cables, expected at most {MAX_CABLES}")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
         if self.hop_distance * 2 * levels > MAX_DISTANCE:
             raise bad(f"distance {self.hop_distance} per hop, expected a smaller one")
 
@@ -75,11 +70,14 @@ class FatTree(NetworkHierarchy):
         Without ``up`` as many ports lead up as down below the top (full bisection).
         """
         spec = NetworkSpec("fattree", text, KEYS)
-        below, bandwidth = spec.sizes(), spec.numbers("bw")
+        below, bandwidth = spec.sizes(), spec.numbers("bw") or (1,)
         if len(bandwidth) == 1:
             bandwidth *= len(below)
-        up, cables, nodes = spec.numbers("up"), spec.numbers("cables"), spec.number("nodes", 0)
-        return cls(below, up, cables, nodes, spec.word("route", "dmodk"), bandwidth, spec.per_hop)
+        return cls(
+            below, spec.numbers("up") or (1, *below[:-1]), spec.numbers("cables") or (1,) * len(below),
+            spec.number("nodes", math.prod(below)), spec.word("route", "dmodk"), bandwidth,
+            per_hop=spec.per_hop,
+        )
 
     @property
     def places(self) -> int:
@@ -115,9 +113,6 @@ class FatTree(NetworkHierarchy):
             units = -(-self.nodes // size)
         counts.append(children_of(units, self.below[0], 1, self.nodes))
         return tuple(tiers), tuple(counts)
-
-    def node_distance(self) -> int:
-        return 2 * self.hop_distance
 
     def distance(self) -> TreeDistance:
         return self.topology.distance()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import NamedTuple
 
 from hopbytes._frozen import frozen
@@ -14,7 +13,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.node.hardware_kinds import ACCELERATORS, DISPLAY_MAKERS, MAKERS, VENDORS
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
-from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
+from hopbytes.machines.node_machine import NodeMachine, file_and_hosts
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.documents import Element, read_xml
 
@@ -54,9 +53,7 @@ class Hwloc(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
-        split = partial(file_and_hosts, "hwloc")
-        inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
-        return cls(spec, inventory, hosts, replaced)
+        return cls.of_parts("hwloc", text, partial(file_and_hosts, "hwloc"), read_hwloc)
 
 
 def read_hwloc(path: str) -> NodeTree:
@@ -86,16 +83,13 @@ def read_hwloc(path: str) -> NodeTree:
     reader = _Objects(path)
     machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
     allowed = reader.usable(roots[0])
-    host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
+    infos = [*roots[0].named("info"), *top.named("info")]  # hwloc 3 moved them up
+    host = next((info.get("value") for info in infos if info.get("name") == "HostName"), "")
     gpus, notices = find_gpus(path, top, roots[0], allowed)
     return node_tree(
         machine, allowed, gpus=gpus, host=host, numa=max(1, len(reader.memory)), where=path,
         numa_barred=reader.barred(roots[0]), notices=notices,
     )  # fmt: skip
-
-
-def _infos(top: Element, machine: Element) -> list[Element]:
-    return [*machine.named("info"), *top.named("info")]  # hwloc 3 moved them up
 
 
 @dataclass
@@ -118,18 +112,18 @@ class _Objects:
                 memory += self.memory_nodes(child)
                 continue
             if kind == "numa":
-                self.memory.append(self.number(child, "os_index", -1))
+                self.memory.append(self.number(child))
             inner = self.inside(child)
             if kind == "pu":
                 parts.append(Part("pu", self.pu(child)))
             elif kind is None:
                 parts += inner
             elif inner:
-                parts.append(Part(kind, self.number(child, "os_index", -1), inner))
-        self.memory += [self.number(node, "os_index", -1) for node in memory]
+                parts.append(Part(kind, self.number(child), inner))
+        self.memory += map(self.number, memory)
         local = [node for node in memory if "cpuset" not in node.attributes or self.cpuset(node, "cpuset")]
         if local and parts:
-            return (Part("numa", self.number(local[0], "os_index", -1), tuple(parts)),)
+            return (Part("numa", self.number(local[0]), tuple(parts)),)
         return tuple(parts)
 
     def kind(self, element: Element) -> str | None:
@@ -142,13 +136,7 @@ class _Objects:
 
     def has_pus(self, element: Element) -> bool:
         """Whether hardware threads lie inside, as in memory nodes of hwloc 1.x."""
-        stack = [element]
-        while stack:
-            found = stack.pop()
-            if found.get("type") == "PU":
-                return True
-            stack.extend(found.named("object"))
-        return False
+        return element.get("type") == "PU" or any(map(self.has_pus, element.named("object")))
 
     def memory_nodes(self, element: Element) -> list[Element]:
         """Memory nodes of a memory child: itself, or those behind memory-side caches."""
@@ -157,7 +145,7 @@ class _Objects:
         return [node for child in element.named("object") for node in self.memory_nodes(child)]
 
     def pu(self, element: Element) -> int:
-        number = self.number(element, "os_index", -1)
+        number = self.number(element)
         if not 0 <= number < MAX_PUS:
             what = f"PU number {element.get('os_index', 'missing')[:20]}, expected 0 to {MAX_PUS - 1}"
             raise FormatError(self.where, element.line, what)
@@ -166,9 +154,10 @@ class _Objects:
         self.pus.add(number)
         return number
 
-    def number(self, element: Element, name: str, default: int) -> int:
-        text = element.get(name)
-        return int(text) if text.isdecimal() and len(text) < 10 else default
+    def number(self, element: Element) -> int:
+        """Number of the operating system; -1 without one."""
+        text = element.get("os_index")
+        return int(text) if text.isdecimal() and len(text) < 10 else -1
 
     def cpuset(self, element: Element, name: str) -> set[int] | None:
         text = element.attributes.get(name)
@@ -296,8 +285,10 @@ def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
         counted: dict[_Number, _Found] = {}
         for device in own:
             for number, identity in _parts(device.names.get(best, {})):
-                ids = frozenset((*device.ids, identity, *_other_names(device)))
-                counted.setdefault(number, _Found(device, best, number, ids))
+                # Other runtimes tell the identity where they give as many as one.
+                others = (names for names in device.names.values() if len(names) == 1)
+                ids = device.ids.union([identity], *(names.values() for names in others))
+                counted.setdefault(number, _Found(device, best, number, frozenset(ids)))
         found += counted.values()
     order = {maker: index for index, maker in enumerate((*MAKERS, ""))}
     found.sort(key=lambda gpu: (order[gpu.device.maker], gpu.number.platform, *gpu.number[:2]))
@@ -308,11 +299,6 @@ def _parts(names: dict[_Number, str]) -> list[tuple[_Number, str]]:
     """Return devices, and parts of devices in place of those that are divided."""
     divided = {number.device for number in names if number.part >= 0}
     return [(n, identity) for n, identity in names.items() if n.part >= 0 or n.device not in divided]
-
-
-def _other_names(device: _Device) -> list[str]:
-    """Return the identities that other runtimes give to a GPU, where they give as many as one."""
-    return [next(iter(names.values())) for names in device.names.values() if len(names) == 1]
 
 
 def _on_the_bus(element: Element, here: frozenset[int], path: tuple[int, ...]) -> _Device:
@@ -386,17 +372,11 @@ def _ties(top: Element) -> dict[tuple[str, str], int]:
     for matrix in top.named("distances2hetero"):
         if "Bandwidth" not in matrix.get("name"):
             continue
-        names = list(_words(matrix, "indexes"))
-        words = _words(matrix, "u64values")
+        names, words = (
+            [word for piece in matrix.named(tag) for word in piece.text.split()]
+            for tag in ("indexes", "u64values")
+        )
         values = [int(word) if word.isdecimal() and len(word) < 19 else 0 for word in words]
-        if len(values) != len(names) ** 2:
-            continue  # a matrix that is cut short says nothing
-        for row, source in enumerate(names):
-            for column, target in enumerate(names):
-                ties[source, target] = values[row * len(names) + column]
+        if len(values) == len(names) ** 2:  # a matrix that is cut short says nothing
+            ties.update(zip(product(names, names), values, strict=True))
     return ties
-
-
-def _words(matrix: Element, tag: str) -> Iterator[str]:
-    for piece in matrix.named(tag):
-        yield from piece.text.split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,18 +12,18 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.network import (
-    AXES,
     MAX_LINKS,
-    Geometry,
     Network,
     Wiring,
     from_nodes,
+    geometry_of_grid,
     name_link_of_node,
     name_node,
+    name_on_grid,
 )
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, bad
+from hopbytes.machines.tree import MAX_CORES, bad
 from hopbytes.util.computed_once import computed_once
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
@@ -40,23 +41,22 @@ class HyperX(NetworkMachine):
     [0, 2, 3, 4]
     """
 
+    node_hops: ClassVar[int] = 2
     sizes: tuple[int, ...]  # routers per dimension; node numbers ascend fastest in the last one
     nodes: int = 1  # per router
-    bandwidth: tuple[int, int] = (1, 1)  # capacity of the links of nodes, and of those between routers
-    per_hop: int | None = None
-    inside: Tree | None = None
+    bandwidth: tuple[int, ...] = (1, 1)  # capacity of the links of nodes, and of those between routers
 
     def __post_init__(self) -> None:
         links = 2 * self.n_nodes + math.prod(self.sizes) * sum(size - 1 for size in self.sizes)
         if self.n_nodes > MAX_CORES or links > MAX_LINKS:
             raise bad(f"hyperx: {self.n_nodes} nodes, {links} links, expected fewer")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
 
     @classmethod
     def parse(cls, text: str) -> HyperX:
         spec = NetworkSpec("hyperx", text, KEYS)
-        of_nodes, of_routers = spec.bandwidth(2, "one number or two: of nodes and of routers")
-        return cls(spec.sizes(), spec.number("nodes", 1, most=2**20), (of_nodes, of_routers), spec.per_hop)
+        bandwidth = spec.bandwidth(2, "one number or two: of nodes and of routers")
+        return cls(spec.sizes(), spec.number("nodes", 1, most=2**20), bandwidth, per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -65,9 +65,6 @@ class HyperX(NetworkMachine):
     def network_spec(self) -> str:
         fields = changed_fields(("nodes", self.nodes, 1), ("bw", shortest(self.bandwidth), "1"))
         return f"hyperx:{joined(self.sizes)}{fields}"
-
-    def node_distance(self) -> int:
-        return 2 * self.hop_distance
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut along the dimension with the fewest coordinates in use, one part each: that cuts least.
@@ -91,12 +88,9 @@ class HyperX(NetworkMachine):
         capacity = np.full(first + routers * ports, self.bandwidth[1], np.int64)
         capacity[:first] = self.bandwidth[0]
 
-        def name_router(router: int) -> str:
-            return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
-
         def name_link(link: int) -> str:
             if link < first:
-                return name_link_of_node(link, nodes, name_router)
+                return name_link_of_node(link, nodes, lambda router: name_on_grid(router, sizes))
             router, port = divmod(link - first, ports)
             there = [int(c) for c in np.unravel_index(router, sizes)]
             for d, size in enumerate(sizes):
@@ -104,7 +98,8 @@ class HyperX(NetworkMachine):
                     there[d] = port + (port >= there[d])
                     break
                 port -= size - 1
-            return f"{name_router(router)} -> {name_router(int(np.ravel_multi_index(there, sizes)))}"
+            far = int(np.ravel_multi_index(there, sizes))
+            return f"{name_on_grid(router, sizes)} -> {name_on_grid(far, sizes)}"
 
         def wiring() -> Wiring:
             out, back, at = from_nodes(routers * nodes, nodes)
@@ -120,12 +115,9 @@ class HyperX(NetworkMachine):
             head = np.concatenate([back, routers * nodes + far.reshape(-1)])
             return Wiring(tail, head, at, routers * nodes + routers)
 
-        def geometry() -> Geometry:
-            router = np.repeat(np.arange(routers), nodes)
-            places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
-            return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
-
+        lines = (False,) * len(sizes)
         form = RouteForm("hyperx", np.array([nodes, len(sizes), *sizes], np.int64))
         return Network(
-            form, routers * nodes, routers, capacity, name_link, name_node, wiring, geometry=geometry
+            form, routers * nodes, routers, capacity, name_link, name_node, wiring,
+            geometry=lambda: geometry_of_grid(np.repeat(np.arange(routers), nodes), sizes, lines),
         )

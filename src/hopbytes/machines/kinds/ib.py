@@ -18,10 +18,10 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import KnownHosts, NetworkUse, machines
 from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.spec_fields import file_spec, number_of
-from hopbytes.machines.tree import Tree, bad
+from hopbytes.machines.tree import bad
 from hopbytes.text.hostlist import HOST_NAME, expand_hosts, match_hosts
 from hopbytes.text.lines import natural_key, read_lines
 
@@ -150,25 +150,14 @@ class InfiniBand(NetworkMachine):
     text: str  # spec of the network without distance per hop
     fabric: Fabric  # with routes
     hosts: tuple[Host, ...]  # nodes in machine order, with the adapters their tasks may use
+    arrival: Int32 = field(repr=False)  # see :func:`hopbytes.fabrics.fabric.follow`
+    links: Network = field(repr=False)
     #: which adapter the cores of a host use. ``first``: all cores use the first one. ``same``: equal shares
     #: of the cores use the first, second, ... adapter, as many as every host of the job has, so that equal
     #: cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
     #: use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     rails: str = "first"
-    per_hop: int | None = None
-    inside: Tree | None = None
-    spread: bool = False  # flows divide over all shortest paths, instead of taking the routes of the tables
     nodes: tuple[int, ...] = ()  # hosts of the job, by which ``same`` counts adapters; empty: all hosts
-    links: Network | None = field(default=None, repr=False)
-    arrival: Int32 | None = field(default=None, repr=False)  # see :func:`hopbytes.fabrics.fabric.follow`
-
-    def __post_init__(self) -> None:
-        if self.rails not in RAILS:
-            raise FormatError("`rails`", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
-        if self.links is None:  # a copy with other levels inside keeps its routes
-            object.__setattr__(self, "arrival", follow(self.fabric))
-            object.__setattr__(self, "links", _network(self.fabric, self.hosts, self.spread))
-        check_nodes(self)
 
     @classmethod
     def parse(cls, text: str) -> InfiniBand:
@@ -194,7 +183,10 @@ class InfiniBand(NetworkMachine):
             known, chosen = [host.name for host in hosts], expand_hosts(options["hosts"])
             hosts = tuple(hosts[number] for number in sorted(match_hosts(chosen, known, _names_hint(hosts))))
         rails = options.get("rails", "first")
-        return cls(spec.text("ib"), fabric, hosts, rails, spec.per_hop, spread=wanted == "spread")
+        if rails not in RAILS:
+            raise FormatError("`rails`", None, f"{rails[:20]!r}, expected one of {', '.join(RAILS)}")
+        arrival, links = follow(fabric), _network(fabric, hosts, wanted == "spread")
+        return cls(spec.text("ib"), fabric, hosts, arrival, links, rails, per_hop=spec.per_hop)
 
     def _identity(self) -> tuple[object, ...]:
         names = tuple((host.name, host.adapter_names) for host in self.hosts)
@@ -212,7 +204,6 @@ class InfiniBand(NetworkMachine):
         return self.text
 
     def network(self) -> Network:
-        assert self.links is not None
         return self.links
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
@@ -255,7 +246,6 @@ class InfiniBand(NetworkMachine):
 
     def _unrouted(self, used: Bool) -> Int64:
         """int64[pairs, 2]: adapters of different hosts in use, without a route from the one to the other."""
-        assert self.arrival is not None
         lost = unrouted(self.fabric, self.arrival)
         owner = np.full(len(self.fabric.adapters), -1, np.int64)
         for node in np.flatnonzero(used).tolist():
@@ -304,7 +294,6 @@ class InfiniBand(NetworkMachine):
         Switches that keep the largest distance from each other are parts; where that gives no
         clusters, the parts are two compact halves. Each host of a single switch is a part.
         """
-        assert self.arrival is not None
         first = np.array([self.hosts[node].adapters[0] for node in nodes.tolist()], np.int64)
         leaf = leaf_switches(self.fabric)[first].astype(np.int64)
         leaves, representative, position = np.unique(leaf, return_index=True, return_inverse=True)

@@ -14,9 +14,9 @@ from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import changed_fields, file_spec
-from hopbytes.machines.tree import Tree, bad, shorten
+from hopbytes.machines.network_machine import NetworkMachine
+from hopbytes.machines.spec_fields import changed_fields, check_choice, file_spec
+from hopbytes.machines.tree import bad, shorten
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
 
@@ -41,19 +41,8 @@ class Links(NetworkMachine):
 
     path: str
     found: LinkFile = field(repr=False)
-    rule: str = "shortest"
-    per_hop: int | None = None
-    inside: Tree | None = None
-    links: Network | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise bad(f"links: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
-        if self.rule == "spread" and self.found.routes:
-            raise bad(f"links: route=spread, but {shorten(self.path)} gives routes: expected one of both")
-        if self.links is None:
-            object.__setattr__(self, "links", link_network(self.found, self.rule))
-        check_nodes(self)
+    rule: str
+    links: Network = field(repr=False)
 
     def _identity(self) -> tuple[object, ...]:
         found = self.found
@@ -64,8 +53,11 @@ class Links(NetworkMachine):
     @classmethod
     def parse(cls, text: str) -> Links:
         spec = file_spec("links", text, {"route": "spread"})
-        found = read_link_file(spec.path)
-        return cls(spec.path, found, spec.options.get("route", "shortest"), spec.per_hop)
+        found, rule = read_link_file(spec.path), spec.options.get("route", "shortest")
+        check_choice("links: route", rule, RULES)
+        if rule == "spread" and found.routes:
+            raise bad(f"links: route=spread, but {shorten(spec.path)} gives routes: expected one of both")
+        return cls(spec.path, found, rule, link_network(found, rule), per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -79,7 +71,6 @@ class Links(NetworkMachine):
         return f"links:{self.path}" + changed_fields(("route", self.rule, "shortest"))
 
     def network(self) -> Network:
-        assert self.links is not None
         return self.links
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:

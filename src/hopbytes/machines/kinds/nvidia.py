@@ -7,16 +7,10 @@ from typing import ClassVar
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node import gpu_files
-from hopbytes.machines.node.gpu_files import GpuHosts
+from hopbytes.machines.node.gpu_files import read_gpu_hosts
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine, cut_overrides, file_and_hosts
 from hopbytes.text.hostlist import distinct_hosts
-from hopbytes.text.lines import read_bytes, text_lines
-
-MAX_FILE = 2**24
-#: Longest row of a table: 1024 GPUs and adapters.
-LONGEST_ROW = 2**14
 
 
 @machines.register("nvidia")
@@ -48,7 +42,7 @@ class Nvidia(NodeMachine):
             raise FormatError(path, None, what)
         inventory = NodeInventory.of(trees)
         if nvlink and "node" not in replaced:
-            tiers = cls(spec, inventory, hosts, replaced).tree.tiers
+            tiers = cls(spec, inventory, hosts, replaced).topology.tiers
             replaced["node"] = next(tier.distance for tier in tiers if tier.name == "gpu")
         return cls(spec, inventory, hosts, replaced)
 
@@ -65,15 +59,3 @@ class Amd(Nvidia):
     """
 
     kind = "amd"
-
-
-def read_gpu_hosts(path: str) -> GpuHosts:
-    """Read the GPUs of a host, or of the hosts that share NVLink, from what a tool of their maker tells."""
-    head = read_bytes(path, MAX_FILE)
-    if head.lstrip()[:1] == b"<":
-        return gpu_files.read_nccl(path, MAX_FILE)
-    if head.lstrip()[:1] in (b"[", b"{"):
-        return GpuHosts([gpu_files.read_amd_json(path, head)], nvlink=False)
-    lines = text_lines(head, path, LONGEST_ROW)
-    read = gpu_files.read_amd if gpu_files.is_amd(lines) else gpu_files.read_nvidia_smi
-    return GpuHosts([read(path, lines)], nvlink=False)

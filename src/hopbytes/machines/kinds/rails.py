@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
@@ -10,15 +12,9 @@ from hopbytes.kernels.routes import NO_ROUTE, RouteForm
 from hopbytes.machines.base import GPU_NAMES, Level, NetworkUse, machines
 from hopbytes.machines.distances import RailDistance, RailUnits
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring
-from hopbytes.machines.network_machine import (
-    Count,
-    NetworkHierarchy,
-    check_nodes,
-    children_of,
-    distance_inside,
-)
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined
-from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.machines.network_machine import NetworkHierarchy, NetworkMachine, children_of, distance_inside
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined
+from hopbytes.machines.tree import MAX_CORES, Count, Tree, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 RULES = ("spines", "pxn")
@@ -27,8 +23,11 @@ KEYS = {"domain": "18", "pod": "32", "spines": "16", "route": "spines or pxn", "
 BANDWIDTH = (9, 1, 1)
 #: Hosts that share leaf switches, unless the spec says otherwise.
 POD = 32
-#: Hosts, rails, hosts of a domain and of a pod, spine switches.
-Sizes = tuple[int, int, int, int, int]
+
+
+def _usual_pod(hosts: int, domain: int) -> int:
+    most = hosts + -hosts % domain
+    return min(most, domain * max(1, POD // domain))
 
 
 @machines.register("rails")
@@ -51,34 +50,28 @@ class Rails(NetworkHierarchy):
     [0, 2, 2, 4, 4, 4, 4, 4]
     """
 
+    gpus_inside: ClassVar[bool] = True
     hosts: int
     rails: int  # GPUs per host; adapter r of a host is connected to leaf switch r of its pod
-    domain: int = 1  # hosts of an NVLink domain: 1 where NVLink ends at the host, 18 for racks of NVL72
+    domain: int  # hosts of an NVLink domain: 1 where NVLink ends at the host, 18 for racks of NVL72
     #: hosts that share the same leaf switches, a multiple of `domain`; by default the largest multiple up to
     #: 32, or one domain
-    pod: int = 0
+    pod: int
     #: spine switches, each with a link to every leaf switch; by default `pod`, which is full bisection
     #: bandwidth with links of equal capacity. Half as many are an oversubscription of 2:1; 0 are none.
-    spines: int | None = None
-    rule: str = "spines"
-    bandwidth: tuple[int, int, int] = BANDWIDTH
-    per_hop: int | None = None
-    inside: Tree | None = None  # begins with a level ``gpu``
+    spines: int
+    rule: str
+    bandwidth: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        most = self.hosts + -self.hosts % self.domain
-        pod = self.pod or min(most, self.domain * max(1, POD // self.domain))
-        object.__setattr__(self, "pod", pod)
-        object.__setattr__(self, "spines", min(pod, self.hosts) if self.spines is None else self.spines)
         if self.domain > self.hosts:
             raise bad(f"rails: domain={self.domain}, expected at most the {self.hosts} hosts")
-        if pod % self.domain:
-            raise bad(f"rails: pod={pod}, expected a multiple of domain={self.domain}")
-        if self.rule not in RULES:
-            raise bad(f"rails: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
-        if not self.spines and (self.rule != "pxn" or pod < self.hosts):
+        if self.pod % self.domain:
+            raise bad(f"rails: pod={self.pod}, expected a multiple of domain={self.domain}")
+        check_choice("rails: route", self.rule, RULES)
+        if not self.spines and (self.rule != "pxn" or self.pod < self.hosts):
             raise bad("rails: spines=0, expected route=pxn and a single pod, or spine switches")
-        gpus, domains, leaves, spines = _counts(self._sizes)
+        gpus, domains, leaves, spines = self._counts()
         if (gpus + domains + leaves + spines) * gpus > MAX_TABLE:
             raise bad(f"rails: {gpus} GPUs, expected tables of at most {MAX_TABLE} entries")
         if self.inside is not None:
@@ -87,7 +80,7 @@ class Rails(NetworkHierarchy):
                 found = shorten(f"{name}:{count if isinstance(count, int) else list(count)}")
                 what = f"{found} inside a host, expected gpu:{self.rails} first, one GPU per rail"
                 raise bad(f"rails: {what}")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
         if 6 * self.hop_distance >= NO_ROUTE:
             raise bad(f"rails: distance {self.hop_distance} per hop, expected less than {NO_ROUTE // 6}")
 
@@ -95,35 +88,36 @@ class Rails(NetworkHierarchy):
     def parse(cls, text: str) -> Rails:
         spec = NetworkSpec("rails", text, KEYS)
         hosts, rails = spec.sizes("HOSTSxRAILS like 32x8")
-        domain, pod = spec.number("domain", 1, most=MAX_CORES), spec.number("pod", 0, most=MAX_CORES)
-        spines = spec.number("spines", 0, 0, MAX_CORES) if "spines" in spec.found else None
-        bandwidth = BANDWIDTH
-        if "bw" in spec.found:
-            fast, adapter, up = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
-            bandwidth = fast, adapter, up
+        domain = spec.number("domain", 1, most=MAX_CORES)
+        pod = spec.number("pod", _usual_pod(hosts, domain), most=MAX_CORES)
+        spines = spec.number("spines", min(pod, hosts), 0, MAX_CORES)
+        known = spec.bandwidth(3, "one number or three: NVLink, adapter, leaf to spine")
+        bandwidth = known if "bw" in spec.found else BANDWIDTH
         rule = spec.word("route", "spines")
-        return cls(hosts, rails, domain, pod, spines, rule, bandwidth, spec.per_hop)
+        return cls(hosts, rails, domain, pod, spines, rule, bandwidth, per_hop=spec.per_hop)
 
-    @property
-    def _sizes(self) -> Sizes:
-        return self.hosts, self.rails, self.domain, self.pod, self.spines or 0
+    def _counts(self) -> tuple[int, int, int, int]:
+        """Return the numbers of GPUs, NVLink domains, leaf switches (one per rail and pod), spines."""
+        domains, pods = -(-self.hosts // self.domain), -(-self.hosts // self.pod)
+        return self.hosts * self.rails, domains, pods * self.rails, self.spines
+
+    def _domain_leaf_rail(self) -> tuple[Int32, Int32, Int32]:
+        """int32[GPUs] each: the NVLink domain, the leaf switch and the rail of every GPU."""
+        host, rail = np.divmod(np.arange(self.hosts * self.rails), self.rails)
+        leaf = host // self.pod * self.rails + rail
+        return (host // self.domain).astype(np.int32), leaf.astype(np.int32), rail.astype(np.int32)
 
     @property
     def n_nodes(self) -> int:
         return self.hosts
 
     @property
-    def gpus_inside(self) -> bool:
-        return True
-
-    @property
     def levels_inside(self) -> Tree:
         return self.inside or Tree((Level("gpu", 1),), (self.rails,))
 
     def network_spec(self) -> str:
-        default = Rails(self.hosts, self.rails, self.domain)
         return f"rails:{self.hosts}x{self.rails}" + changed_fields(
-            ("domain", self.domain, 1), ("pod", self.pod, default.pod),
+            ("domain", self.domain, 1), ("pod", self.pod, _usual_pod(self.hosts, self.domain)),
             ("spines", self.spines, min(self.pod, self.hosts)), ("route", self.rule, "spines"),
             ("bw", joined(self.bandwidth), joined(BANDWIDTH)),
         )  # fmt: skip
@@ -149,7 +143,7 @@ class Rails(NetworkHierarchy):
     def distance(self) -> RailDistance:
         lowered, bits = distance_inside(self)
         hop, near = self.hop_distance, self.levels_inside.tiers[0].distance
-        domain, leaf, rail = _domain_leaf_rail(self._sizes)
+        domain, leaf, rail = self._domain_leaf_rail()
         pod = (np.arange(len(rail)) // (self.rails * self.pod)).astype(np.int32)
         detour = 2 * hop + near if self.rule == "pxn" else None
         units = RailUnits(domain, leaf, rail, pod, near, 2 * hop, 4 * hop, detour)
@@ -158,15 +152,12 @@ class Rails(NetworkHierarchy):
 
     @computed_once(16)
     def network(self) -> Network:
-        sizes, rails = self._sizes, self.rails
-        """Return the network with its routes.
-
-        Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
-        table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
-        """
-        gpus, domains, leaves, spines = _counts(sizes)
+        # Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
+        # table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
+        rails = self.rails
+        gpus, domains, leaves, spines = self._counts()
         vertices = gpus + domains + leaves + spines
-        domain, leaf, _ = _domain_leaf_rail(sizes)
+        domain, leaf, _ = self._domain_leaf_rail()
         gpu = np.arange(gpus)
         nvswitch, leaf_vertex = gpus + domain.astype(np.int64), gpus + domains + leaf.astype(np.int64)
         low = gpus + domains + np.repeat(np.arange(leaves), spines)
@@ -175,7 +166,7 @@ class Rails(NetworkHierarchy):
         head = np.concatenate([nvswitch, gpu, leaf_vertex, gpu, high, low]).astype(np.int32)
         capacity = np.repeat(np.array(self.bandwidth, np.int64), [2 * gpus, 2 * gpus, 2 * leaves * spines])
         numbers = np.array([gpus, vertices, len(tail)], np.int64)
-        table, rows = _forward(sizes, self.rule).reshape(-1), np.arange(vertices, dtype=np.int32)
+        table, rows = self._forward().reshape(-1), np.arange(vertices, dtype=np.int32)
 
         def name_vertex(vertex: int) -> str:
             if vertex < gpus:
@@ -198,45 +189,30 @@ class Rails(NetworkHierarchy):
     def network_use(self) -> NetworkUse:
         return NetworkUse(lambda: self.ancestors(self.node_level + 1))
 
-
-def _counts(sizes: Sizes) -> tuple[int, int, int, int]:
-    """Return the numbers of GPUs, NVLink domains, leaf switches (one per rail and pod) and spine switches."""
-    hosts, rails, domain, pod, spines = sizes
-    return hosts * rails, -(-hosts // domain), -(-hosts // pod) * rails, spines
-
-
-def _domain_leaf_rail(sizes: Sizes) -> tuple[Int32, Int32, Int32]:
-    """int32[GPUs] each: the NVLink domain, the leaf switch and the rail of every GPU."""
-    hosts, rails, domain, pod, _ = sizes
-    host, rail = np.divmod(np.arange(hosts * rails), rails)
-    leaf = host // pod * rails + rail
-    return (host // domain).astype(np.int32), leaf.astype(np.int32), rail.astype(np.int32)
-
-
-def _forward(sizes: Sizes, rule: str) -> Int32:
-    """int32[vertices, GPUs]: the link by which every GPU and switch sends to every GPU."""
-    hosts, rails, hosts_of_domain, _, _ = sizes
-    gpus, domains, leaves, spines = _counts(sizes)
-    domain, leaf, rail = _domain_leaf_rail(sizes)
-    target = np.arange(gpus, dtype=np.int64)
-    up_nvlink, down_nvlink, up_leaf, down_leaf = (number * gpus + target for number in range(4))
-    up_spine = 4 * gpus + np.arange(leaves * spines).reshape(leaves, spines)
-    table = np.empty((gpus + domains + leaves + spines, gpus), np.int32)
-    # A GPU sends to its domain through the NVLink switch, elsewhere by its own rail.
-    for source in range(gpus):
-        by_nvlink = domain == domain[source]
-        if rule == "pxn":
-            by_nvlink = by_nvlink | (rail != rail[source])
-        table[source] = np.where(by_nvlink, up_nvlink[source], up_leaf[source])
-    for number in range(domains):
-        first = number * hosts_of_domain
-        # A message that leaves the domain goes to the GPU on the rail of its target (PXN).
-        relay: Int64 = (first + target // rails % min(hosts_of_domain, hosts - first)) * rails + rail
-        table[gpus + number] = down_nvlink[np.where(domain == number, target, relay)]
-    chosen = target % max(1, spines)
-    for number in range(leaves):
-        upwards = up_spine[number, chosen] if spines else np.full(gpus, -1, np.int64)
-        table[gpus + domains + number] = np.where(leaf == number, down_leaf, upwards)
-    for number in range(spines):
-        table[gpus + domains + leaves + number] = leaves * spines + up_spine[leaf, number]
-    return table
+    def _forward(self) -> Int32:
+        """int32[vertices, GPUs]: the link by which every GPU and switch sends to every GPU."""
+        gpus, domains, leaves, spines = self._counts()
+        domain, leaf, rail = self._domain_leaf_rail()
+        target = np.arange(gpus, dtype=np.int64)
+        up_nvlink, down_nvlink, up_leaf, down_leaf = (number * gpus + target for number in range(4))
+        up_spine = 4 * gpus + np.arange(leaves * spines).reshape(leaves, spines)
+        table = np.empty((gpus + domains + leaves + spines, gpus), np.int32)
+        # A GPU sends to its domain through the NVLink switch, elsewhere by its own rail.
+        for source in range(gpus):
+            by_nvlink = domain == domain[source]
+            if self.rule == "pxn":
+                by_nvlink = by_nvlink | (rail != rail[source])
+            table[source] = np.where(by_nvlink, up_nvlink[source], up_leaf[source])
+        for number in range(domains):
+            first = number * self.domain
+            # A message that leaves the domain goes to the GPU on the rail of its target (PXN).
+            hosts = min(self.domain, self.hosts - first)
+            relay: Int64 = (first + target // self.rails % hosts) * self.rails + rail
+            table[gpus + number] = down_nvlink[np.where(domain == number, target, relay)]
+        chosen = target % max(1, spines)
+        for number in range(leaves):
+            upwards = up_spine[number, chosen] if spines else np.full(gpus, -1, np.int64)
+            table[gpus + domains + number] = np.where(leaf == number, down_leaf, upwards)
+        for number in range(spines):
+            table[gpus + domains + leaves + number] = leaves * spines + up_spine[leaf, number]
+        return table

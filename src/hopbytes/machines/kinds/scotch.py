@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NoReturn, cast
 
 import numpy as np
@@ -118,19 +117,14 @@ class _Words:
     def __init__(self, path: str) -> None:
         self.path = path
         self.line = 1
-        self._words = self._read()
-
-    def _read(self) -> Iterator[str]:
-        for number, line in enumerate(read_lines(self.path, MAX_BYTES, LONGEST_LINE), start=1):
-            for word in line.partition("#")[0].split():
-                self.line = number
-                yield word
+        lines = enumerate(read_lines(path, MAX_BYTES, LONGEST_LINE), start=1)
+        self._words = ((number, word) for number, line in lines for word in line.partition("#")[0].split())
 
     def word(self, what: str) -> str:
-        found = next(self._words, None)
-        if found is None:
+        self.line, word = next(self._words, (self.line, ""))
+        if not word:
             raise FormatError(self.path, None, f"the file ends, expected {what}: is it cut?")
-        return found
+        return word
 
     def integer(self, what: str, least: int, most: int) -> int:
         word = self.word(what)
@@ -140,7 +134,8 @@ class _Words:
 
     def rest(self) -> list[int]:
         found = []
-        for word in self._words:
+        for line, word in self._words:
+            self.line = line
             if not (word.isascii() and word.isdigit() and len(word) < 19):
                 self.fail(f"{word[:40]!r}, expected an integer >= 0")
             found.append(int(word))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -71,9 +71,8 @@ class Simgrid(AttachedHosts):
         places = np.arange(around.n_nodes)
         if isinstance(around, Torus):  # the first dimension, which routes correct first, runs fastest
             places = places.reshape(around.sizes).transpose().reshape(-1)
-        whole = cls(text, around, hosts, tuple(places.tolist()), platform.notices, spec.per_hop)
+        whole = cls(text, around, hosts, tuple(places.tolist()), platform.notices, per_hop=spec.per_hop)
         machine = whole.kept(spec.options.get("hosts"))
-        assert isinstance(machine, Simgrid)
         cores = dict(zip(hosts, platform.cores.values(), strict=True))
         counts = [cores[host] for host in machine.hosts]
         core, node = Level("core", 1), Level("node", MAX_DISTANCE)
@@ -84,7 +83,7 @@ class Simgrid(AttachedHosts):
         return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
 
     def nested(self, inside: Tree) -> Simgrid:
-        return self._replaced(self.per_hop, inside)
+        return replace(self, inside=inside)
 
 
 @frozen(eq=False)
@@ -94,8 +93,6 @@ class _ListedHosts(NetworkMachine):
     text: str
     links: Network
     zones: tuple[tuple[int, ...], ...]  # numbers of the zones around each host, outermost first
-    per_hop: int | None = None
-    inside: Tree | None = None
 
     @property
     def n_nodes(self) -> int:

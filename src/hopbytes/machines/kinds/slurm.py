@@ -42,5 +42,5 @@ class Slurm(NamedTree):
         # In the numbering of Slurm x runs fastest, in that of tori here the last dimension.
         torus = Torus(tuple(reversed(found.dims)), (True,) * len(found.dims))
         places = tuple(range(len(found.hosts)))
-        machine = AttachedHosts(spec.text("slurm"), torus, found.hosts, places, (), spec.per_hop)
+        machine = AttachedHosts(spec.text("slurm"), torus, found.hosts, places, per_hop=spec.per_hop)
         return machine.kept(spec.options.get("hosts"))

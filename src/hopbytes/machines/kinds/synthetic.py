@@ -14,7 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
-from hopbytes.machines.node_machine import NodeMachine, unlike_nodes
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.tree import shorten
 from hopbytes.text.cpu_lists import MAX_PUS
 from hopbytes.text.hostlist import expand_hosts
@@ -56,14 +56,13 @@ class Synthetic(NodeMachine):
     ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
     ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
 
-    >>> Synthetic.parse("pack:2 l3:2 core:4 pu:1").tree.spec()
+    >>> Synthetic.parse("pack:2 l3:2 core:4 pu:1").topology.spec()
     'package:2@10 l3:2@3 core:4@1'
     """
 
     @classmethod
     def parse(cls, text: str) -> Synthetic:
-        inventory, hosts, replaced, spec = unlike_nodes("synthetic", text, _description, read_synthetic)
-        return cls(spec, inventory, hosts, replaced)
+        return cls.of_parts("synthetic", text, _description, read_synthetic)
 
 
 def _description(part: str) -> tuple[str, list[str]]:

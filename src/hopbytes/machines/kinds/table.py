@@ -64,6 +64,10 @@ class Table(Machine):
         return cls(own(read_table(text)), text)
 
     @property
+    def topology(self) -> Table:
+        return self
+
+    @property
     def n_cores(self) -> int:
         return len(self.table)
 

@@ -12,10 +12,10 @@ from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import hilbert_order, occupied
-from hopbytes.machines.network import AXES, Geometry, Network, Wiring
-from hopbytes.machines.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, joined, shortest
-from hopbytes.machines.tree import MAX_CORES, Tree, bad, shorten
+from hopbytes.machines.network import AXES, Network, Wiring, geometry_of_grid, name_on_grid
+from hopbytes.machines.network_machine import NetworkMachine
+from hopbytes.machines.spec_fields import NetworkSpec, changed_fields, check_choice, joined, shortest
+from hopbytes.machines.tree import MAX_CORES, bad, shorten
 from hopbytes.util.computed_once import computed_once
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
@@ -51,22 +51,15 @@ class Torus(NetworkMachine):
     #: ``ordered`` or ``spread``: every router divides a flow evenly over the dimensions that lead nearer, as
     #: adaptive routing does; where both directions round a ring are equally long, half of it takes each
     rule: str = "ordered"
-    per_hop: int | None = None
-    inside: Tree | None = None
 
     def __post_init__(self) -> None:
         if not self.bandwidth:
             object.__setattr__(self, "bandwidth", (1,) * len(self.sizes))
-        if not len(self.sizes) == len(self.wrapped) == len(self.bandwidth) >= 1:
-            what = f"wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}"
-            raise bad(f"{len(self.sizes)} dimensions, {what}, expected one of each per dimension")
-        if self.order not in ORDERS:
-            raise bad(f"torus: order={shorten(self.order)}, expected {' or '.join(ORDERS)}")
-        if self.rule not in RULES:
-            raise bad(f"torus: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
+        check_choice("torus: order", self.order, ORDERS)
+        check_choice("torus: route", self.rule, RULES)
         if self.n_nodes > MAX_CORES:
             raise bad(f"{self.n_nodes} nodes, expected at most {MAX_CORES}")
-        check_nodes(self)
+        NetworkMachine.__post_init__(self)
 
     @classmethod
     def parse(cls, text: str) -> Torus:
@@ -80,9 +73,10 @@ class Torus(NetworkMachine):
         if set(wrap) - {"0", "1"} or len(wrap) != count:
             what = f"wrap={shorten(joined(wrap))}, expected 0 or 1 for each of {count} sizes"
             raise bad(f"{kind}: {what}")
+        rings = tuple(word == "1" for word in wrap)
         bandwidth = spec.bandwidth(count, f"one number, or one for each of {count}")
         order, rule = spec.word("order", "row"), spec.word("route", "ordered")
-        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, spec.per_hop)
+        return Torus(sizes, rings, nodes, bandwidth, order, rule, per_hop=spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -109,21 +103,18 @@ class Torus(NetworkMachine):
                 along[size - 1, ..., d, 0] = along[0, ..., d, 1] = 0
         table = (hilbert_order(sizes) if self.order == "hilbert" else np.empty(0)).astype(np.int32)
 
-        def name_router(router: int) -> str:
-            return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
-
         def name_link(link: int) -> str:
             router, port = divmod(link, 2 * dimensions)
             d, negative = divmod(port, 2)
             there = [int(c) for c in np.unravel_index(router, sizes)]
             there[d] = (there[d] + (-1 if negative else 1)) % sizes[d]
-            far = name_router(int(np.ravel_multi_index(there, sizes)))
-            return f"{name_router(router)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
+            far = name_on_grid(int(np.ravel_multi_index(there, sizes)), sizes)
+            return f"{name_on_grid(router, sizes)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
 
         def name_endpoint(node: int) -> str:
             router, rank = divmod(node, nodes)
             router = int(table[router]) if len(table) else router
-            return f"n{node} at {name_router(router)}" + (f", {rank}" if nodes > 1 else "")
+            return f"n{node} at {name_on_grid(router, sizes)}" + (f", {rank}" if nodes > 1 else "")
 
         def router_of_node() -> Int64:
             return np.repeat((table if len(table) else np.arange(routers)).astype(np.int64), nodes)
@@ -138,15 +129,11 @@ class Torus(NetworkMachine):
                     head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
             return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), router_of_node(), routers)
 
-        def geometry() -> Geometry:
-            places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
-            return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
-
         numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(self.rule)], np.int64)
         form = RouteForm("grid", numbers, table, split=self.rule == "spread")
         return Network(
             form, routers * nodes, routers, capacity.reshape(-1), name_link, name_endpoint, wiring,
-            geometry=geometry,
+            geometry=lambda: geometry_of_grid(router_of_node(), sizes, wrapped),
         )
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:

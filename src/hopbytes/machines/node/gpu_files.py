@@ -19,7 +19,11 @@ from hopbytes.machines.node.hardware_kinds import VENDORS
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
 from hopbytes.text.cpu_lists import format_list, parse_cpuset, parse_list
 from hopbytes.text.documents import Element, read_xml
+from hopbytes.text.lines import read_bytes, text_lines
 
+MAX_FILE = 2**24
+#: Longest row of a table: 1024 GPUs and adapters.
+LONGEST_ROW = 2**14
 #: How two devices are joined, nearest first, and what a unit of GPUs that are joined so is called.
 #: CARD: parts of one device that the driver shows as several GPUs.
 CLASSES = {
@@ -206,13 +210,8 @@ class _Found:
     hops: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
-def is_amd(lines: Sequence[str]) -> bool:
-    """Tell whether a text is a table of AMD's tools."""
-    return any(mark in line for line in lines for mark in MARKS)
-
-
-def read_amd(path: str, lines: Sequence[str]) -> NodeTree:
-    """Read the GPUs of a host.
+def read_amd(path: str, found: _Found) -> NodeTree:
+    """Return the GPUs of a host.
 
     GPUs have the numbers of the tools, and several with one PCI device (compute partitions) are a unit. These
     tools do not tell the CPUs near to a GPU. Where XGMI does not join two GPUs, two steps mean the same CPU.
@@ -220,15 +219,6 @@ def read_amd(path: str, lines: Sequence[str]) -> NodeTree:
     Sources: outputs in the documentation and changes of amd-smi and rocm_smi_lib, ROCm 5 to 7; AMD, "MI200
     system optimization" (steps).
     """
-    return _node(path, _from_tables(path, lines))
-
-
-def read_amd_json(path: str, data: bytes) -> NodeTree:
-    """Read the GPUs of a host from JSON, see :func:`read_amd`."""
-    return _node(path, _from_json(path, data))
-
-
-def _node(path: str, found: _Found) -> NodeTree:
     if not found.names:
         raise FormatError(path, None, "no GPU in a table of link types, expected amd-smi topology's output")
     numbers = sorted(found.names)
@@ -452,14 +442,6 @@ BUS = re.compile(
 )
 
 
-class GpuHosts(NamedTuple):
-    """Hosts of one file."""
-
-    #: several for a file of NCCL from GPUs of several hosts that share NVLink, ordered by the lowest rank
-    trees: list[NodeTree]
-    nvlink: bool  # all GPUs of these hosts are joined by switches of NVLink
-
-
 class _Device:
     """A GPU or a network adapter in a file of NCCL: its element, its function on the PCI bus, its place.
 
@@ -485,7 +467,7 @@ class _Device:
         return "PIX" if shared == min(len(self.path), len(other.path)) else "PXB"
 
 
-def read_nccl(path: str, max_bytes: int) -> GpuHosts:
+def read_nccl(path: str) -> GpuHosts:
     """Read the hosts of a topology file.
 
     Where NVLink spans hosts (NVL72), NCCL joins what its ranks found into one file, in which every CPU has
@@ -495,7 +477,7 @@ def read_nccl(path: str, max_bytes: int) -> GpuHosts:
     Sources: user guide of NCCL ("NCCL_TOPO_FILE", "NCCL_TOPO_DUMP_FILE"), and its ``src/graph/xml.cc``,
     ``src/graph/topo.cc`` and ``src/graph/topo.h`` (elements and attributes); RCCL's versions of these.
     """
-    top = read_xml(path, root="system", max_bytes=max_bytes)
+    top = read_xml(path, root="system", max_bytes=MAX_FILE)
     by_host: dict[str, list[Element]] = {}
     for cpu in top.named("cpu"):
         by_host.setdefault(cpu.get("host_hash"), []).append(cpu)
@@ -603,3 +585,24 @@ def _links(gpu: _Device) -> set[str]:
             is_switch = link.get("tclass").startswith(SWITCH_CLASS)
             links.add(SWITCH_CLASS if is_switch else link.get("target"))
     return links
+
+
+class GpuHosts(NamedTuple):
+    """Hosts of one file."""
+
+    #: several for a file of NCCL from GPUs of several hosts that share NVLink, ordered by the lowest rank
+    trees: list[NodeTree]
+    nvlink: bool  # all GPUs of these hosts are joined by switches of NVLink
+
+
+def read_gpu_hosts(path: str) -> GpuHosts:
+    """Read the GPUs of a host, or of the hosts that share NVLink, from what a tool of their maker tells."""
+    data = read_bytes(path, MAX_FILE)
+    if data.lstrip()[:1] == b"<":
+        return read_nccl(path)
+    if data.lstrip()[:1] in (b"[", b"{"):
+        return GpuHosts([read_amd(path, _from_json(path, data))], nvlink=False)
+    lines = text_lines(data, path, LONGEST_ROW)
+    if any(mark in line for line in lines for mark in MARKS):
+        return GpuHosts([read_amd(path, _from_tables(path, lines))], nvlink=False)
+    return GpuHosts([read_nvidia_smi(path, lines)], nvlink=False)

@@ -7,26 +7,10 @@ from collections.abc import Iterable, Sequence
 #: Distance of two places that first differ at a kind, when no other was measured or chosen. In the order in
 #: which kinds usually lie inside each other, innermost first.
 DEFAULT_DISTANCE = {
-    "pu": 1,
-    "core": 1,
-    "l1": 1,
-    "l2": 2,
-    "l3": 3,
-    "l4": 4,
-    "l5": 4,
-    "group": 5,
-    "gpu": 5,
-    "card": 6,
-    "nvlink": 10,
-    "xgmi": 10,
-    "pci": 8,
-    "numa": 5,
-    "die": 5,
-    "package": 10,
-    "book": 15,
-    "drawer": 20,
+    "pu": 1, "core": 1, "l1": 1, "l2": 2, "l3": 3, "l4": 4, "l5": 4, "group": 5, "gpu": 5, "card": 6,
+    "nvlink": 10, "xgmi": 10, "pci": 8, "numa": 5, "die": 5, "package": 10, "book": 15, "drawer": 20,
     "node": 40,
-}
+}  # fmt: skip
 #: What every switch level outside the nodes adds to the distance of the level inside it.
 SWITCH_STEP = 20
 

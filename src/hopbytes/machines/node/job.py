@@ -279,7 +279,7 @@ def flux_job(environment: Environment) -> JobInfo:
     import subprocess
 
     job = environment.get("FLUX_JOB_ID")  # unset in an instance of its own (flux alloc, flux batch)
-    command = ("flux", "job", "info", job, "R") if job else ("flux", "kvs", "get", "resource.R")
+    command = ("flux", "job", "info", job, "R") if job else ("flux", "kvs", "get", RESOURCES)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -290,12 +290,12 @@ def flux_job(environment: Environment) -> JobInfo:
     return read_flux(done.stdout)
 
 
-def read_flux(text: str, where: str = "resource.R") -> JobInfo:
+def read_flux(text: str) -> JobInfo:
     """Read resources as Flux writes them (R, version 1; Flux RFC 20)."""
-    with damaged(where, "the resources of Flux, R in version 1"):
+    with damaged(RESOURCES, "the resources of Flux, R in version 1"):
         resources: dict[str, Any] = json.loads(text)
         execution: dict[str, Any] = resources["execution"]
-        hosts = [host for item in execution["nodelist"] for host in expand_hosts(item, where)]
+        hosts = [host for item in execution["nodelist"] for host in expand_hosts(item, RESOURCES)]
         cores: dict[int, frozenset[int]] = {}
         for entry in execution["R_lite"]:
             own = frozenset(_numbers(entry["children"]["core"]))
@@ -304,12 +304,12 @@ def read_flux(text: str, where: str = "resource.R") -> JobInfo:
         granted = [cores[rank] for rank in sorted(cores)]
         if len(granted) != len(hosts):
             raise ValueError(f"{len(granted)} ranks on {len(hosts)} hosts")
-    trees = _flux_trees(resources.get("scheduling"), granted, where.replace(".R", ".R.scheduling"))
-    counts = tuple(map(len, granted))
-    return JobInfo("Flux", distinct_hosts(hosts, where), counts, trees=trees)
+    trees = _flux_trees(resources.get("scheduling"), granted, f"{RESOURCES}.scheduling")
+    return JobInfo("Flux", distinct_hosts(hosts, RESOURCES), tuple(map(len, granted)), trees=trees)
 
 
-#: Units inside nodes that Flux calls otherwise.
+#: Name of the resources of an instance in its store, and units inside nodes that Flux calls otherwise.
+RESOURCES = "resource.R"
 FLUX_KINDS = {"socket": "package"}
 
 
@@ -424,4 +424,4 @@ def _check(hosts: Sequence[str], where: str) -> None:
 
 
 def _numbers(text: str) -> list[int]:
-    return sorted(parse_list(text, "resource.R"))
+    return sorted(parse_list(text, RESOURCES))

@@ -15,6 +15,7 @@ from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
 from hopbytes.text.cpu_lists import MAX_PUS
 from hopbytes.text.lines import natural_key
+from hopbytes.util.computed_once import kept
 
 
 @frozen
@@ -141,13 +142,12 @@ class NodeTree:
             logical_cores=self.logical_cores[keep],
         )
 
+    @kept
     def identity(self) -> bytes:
         """Return bytes that are equal for nodes that differ in nothing but host name and notices."""
-        if "identity" not in self._cache:
-            arrays = (self.units, self.os_pus, self.logical_pus, self.logical_cores)
-            words = repr((self.kinds, self.gpus, self.numa, self.pus_known)).encode()
-            self._cache["identity"] = words + b"".join(array.tobytes() for array in arrays)
-        return self._cache["identity"]
+        arrays = (self.units, self.os_pus, self.logical_pus, self.logical_cores)
+        words = repr((self.kinds, self.gpus, self.numa, self.pus_known)).encode()
+        return words + b"".join(array.tobytes() for array in arrays)
 
 
 def node_tree(
@@ -289,10 +289,6 @@ class NodeInventory:
 
     def tree(self, node: int) -> NodeTree:
         return self.trees[self.tree_of_node[node]]
-
-    def places_per_node(self) -> Int64:
-        """int64[nodes]: hardware threads of every node that may be used; each is a place of the machine."""
-        return np.array([len(self.trees[which].os_pus) for which in self.tree_of_node], np.int64)
 
     @property
     def pus_known(self) -> bool:

@@ -47,14 +47,14 @@ SHARED_BY = {
 }  # fmt: skip
 
 
-def collect(root: str = ROOT) -> dict[str, str]:
+def collect() -> dict[str, str]:
     """Return the contents of the files of this host that :func:`node_from_files` looks at."""
     found: dict[str, str] = {}
     for pattern in PATTERNS:
-        for path in sorted(glob.glob(os.path.join(root, pattern))):
+        for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
             try:
                 with open(path, encoding="ascii", errors="replace") as stream:
-                    add_file(found, os.path.relpath(path, root), stream.read(1 << 16).strip())
+                    add_file(found, os.path.relpath(path, ROOT), stream.read(1 << 16).strip())
             except OSError:
                 continue  # taken offline meanwhile, or not readable for this user
     return found

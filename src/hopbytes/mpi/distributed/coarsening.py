@@ -11,8 +11,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.engine.control import RunControl
-from hopbytes.engine.parallel import LevelGraph, cluster_synchronously
-from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.parallel import cluster_synchronously
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
@@ -94,8 +93,8 @@ def _away_from_others(rows: Rows) -> Bool:
 def _own_clusters(rows: Rows, inside: Bool, most: int, fewest: int, seed: int) -> Int64:
     indptr = row_pointers(inside)[rows.indptr]
     weights = None if rows.weights is None else rows.weights[inside]
-    graph = LevelGraph.of(SearchProblem(Csr(indptr, rows.targets[inside], weights), rows.loads))
-    cluster, count = cluster_synchronously(graph, most, fewest, control=RunControl(seed=seed))
+    csr = Csr(indptr, rows.targets[inside], weights)
+    cluster, count = cluster_synchronously(csr, rows.loads, most, fewest, RunControl(seed=seed))
     lowest = np.empty(count, np.int64)
     lowest[cluster[::-1]] = rows.ids[::-1]  # the last write wins, which is that of the lowest vertex
     leader: Int64 = lowest[cluster]
@@ -149,10 +148,10 @@ class _State:
         target = wanted - rows.first
         order = np.lexsort((who, _draw(who, ~self.seed), target))
         # The load of those before each one that want to join the same cluster.
-        sums = np.cumsum(load[order]) - load[order]
-        ahead = sums - sums[np.arange(len(order)) - _positions(target[order])]
+        sums, ascending = np.cumsum(load[order]) - load[order], target[order]
+        ahead = sums - sums[np.searchsorted(ascending, ascending)]
         admitted = np.zeros(len(target), np.int64)
-        admitted[order] = self.load[target[order]] + ahead + load[order] <= self.most
+        admitted[order] = self.load[ascending] + ahead + load[order] <= self.most
         chosen = admitted > 0
         np.add.at(self.load, target[chosen], load[chosen])
         self.alone[target[chosen]] = False
@@ -178,7 +177,8 @@ class _State:
             mine, theirs, target, vertex + rows.first, rows.loads[vertex]
         )
         order = np.lexsort((who, near))
-        position = _positions(near[order])
+        ascending = near[order]
+        position = np.arange(len(near)) - np.searchsorted(ascending, ascending)
         first, second = order[:-1], order[1:]
         pair = (near[first] == near[second]) & (position[:-1] % 2 == 0)
         pair &= load[first] + load[second] <= self.most
@@ -203,13 +203,6 @@ def _draw(numbers: Int64, seed: int) -> Int64:
     word = np.uint64(seed % 2**64)
     drawn: Int64 = (mixed(numbers.view(np.uint64) ^ word) >> np.uint64(2)).view(np.int64)
     return drawn
-
-
-def _positions(group: Int64) -> Int64:
-    """Return the position of every entry within its group of equal neighbours."""
-    at = np.arange(len(group), dtype=np.int64)
-    begins = np.concatenate([[True], group[1:] != group[:-1]]) if len(group) else np.zeros(0, np.bool_)
-    return at - np.maximum.accumulate(np.where(begins, at, 0))
 
 
 @frozen(eq=False)

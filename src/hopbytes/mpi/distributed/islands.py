@@ -52,19 +52,15 @@ class Task:
         seed = int(derived_seeds((self.seed, 2, number), 1)[0]) >> 1
         return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed)
 
-    def solver(self) -> Solver:
-        """Return the function that maps a graph on one process."""
-
-        def solve(graph: CommGraph, seed: int) -> tuple[Int32, int]:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", HopbytesWarning)
-                mapping = map_tasks(
-                    graph, self.where, self.preset, partition=True, threads=1, seed=seed,
-                    imbalance=self._imbalance(graph),
-                )
-            return mapping.pe, mapping.comm_cost
-
-        return solve
+    def solve(self, graph: CommGraph, seed: int) -> tuple[Int32, int]:
+        """Map a graph on one process; return the mapping and its cost."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HopbytesWarning)
+            mapping = map_tasks(
+                graph, self.where, self.preset, partition=True, threads=1, seed=seed,
+                imbalance=self._imbalance(graph),
+            )
+        return mapping.pe, mapping.comm_cost
 
     def _imbalance(self, graph: CommGraph) -> Fraction:
         """Return the imbalance that allows at most `caps`."""
@@ -88,7 +84,7 @@ def map_by_islands(rows: Rows, task: Task, history: History) -> Int32:
         return np.zeros(rows.n, np.int32)
     if member.size == 1 or rows.total <= FEWEST:
         with member.phase("finish"):
-            return best_of_ranks(rows, task.solver(), task.seed, History())
+            return best_of_ranks(rows, task.solve, task.seed, History())
     levels, _ = levels_of(where, Bounds(task.caps), np.array([task.heaviest]), even=False)
     outer = levels[0]
     load = np.array([member.total(int(rows.loads.sum()))])
@@ -107,36 +103,13 @@ def mapped_apart(rows: Rows, island: Int32, sizes: Int64, inside: Callable[[int,
     """Return int64[n], what `inside` finds for the vertices of every island on its ranks; collective."""
     member, groups = rows.member, groups_of(sizes, rows.member.size)
     with member.phase("deal"):
-        dealt = deal(rows, island, groups)
+        slabs, back = deal(rows, island, groups)
     shared = member.size > len(groups)
     color = next((i for i, ranks in enumerate(groups) if member.rank in ranks), 0) if shared else member.rank
     own = member.split(color)
-    parts = [inside(number, Rows.of(own, slab)) for number, slab in dealt.slabs.items()]
+    parts = [inside(number, Rows.of(own, slab)) for number, slab in slabs.items()]
     own.comm.Free()
-    return dealt.back(np.concatenate([np.empty(0, np.int64), *parts]))
-
-
-@frozen(eq=False)
-class Dealt:
-    """What a process received of the islands that it works on."""
-
-    #: by island, with vertices numbered within the island; islands are in ascending order
-    slabs: dict[int, Slab]
-    rows: Rows  # the graph from which they come
-    #: int64[...]: The vertices of `slabs`, in the order of islands, as positions in what was received
-    order: Int64
-    mine: Int64  # int64[size]: Number of vertices that were sent to and received from each rank
-    theirs: Int64  # int64[size]
-    sent: Int64  # int64[n]: Own vertices in the order in which they were sent
-
-    def back(self, values: Int64) -> Int64:
-        """Return int64[n], values of the own vertices of `rows`, given those of all `slabs` in order."""
-        received = np.empty(len(self.order), np.int64)
-        received[self.order] = values
-        (own,) = self.rows.member.exchange(self.theirs, self.mine, received)
-        returned = np.empty(self.rows.n, np.int64)
-        returned[self.sent] = own
-        return returned
+    return back(np.concatenate([np.empty(0, np.int64), *parts]))
 
 
 def groups_of(sizes: Int64, ranks: int) -> list[list[int]]:
@@ -161,8 +134,14 @@ def groups_of(sizes: Int64, ranks: int) -> list[list[int]]:
     return [list(range(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
-def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
-    """Send the vertices of every island to its ranks, in equal slabs; collective."""
+def deal(
+    rows: Rows, island: Int32, groups: list[list[int]]
+) -> tuple[dict[int, Slab], Callable[[Int64], Int64]]:
+    """Send the vertices of every island to its ranks, in equal slabs; collective.
+
+    Returned are the slabs of this rank by island, ascending, with vertices numbered within the island, and
+    the function that brings the values of all their vertices back to the ranks of `rows`.
+    """
     member, count = rows.member, len(groups)
     own = np.bincount(island, minlength=count).astype(np.int64)
     total, before = member.summed(own), member.before(own)
@@ -205,7 +184,14 @@ def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
         slabs[own_island] = Slab(
             indptr[low : high + 1] - begin, heads[begin:end], weights[begin:end], loads_[low:high]
         )
-    return Dealt(slabs, rows, order, mine, theirs, sent)
+
+    def back(values: Int64) -> Int64:
+        received, returned = np.empty(len(order), np.int64), np.empty(rows.n, np.int64)
+        received[order] = values
+        (returned[sent],) = member.exchange(theirs, mine, received)
+        return returned
+
+    return slabs, back
 
 
 def cut_over_ranks(rows: Rows, caps: Int64, seed: int, history: History) -> Int32:

@@ -255,7 +255,7 @@ def _by_way_of_levels(rows: Rows, task: Task, history: History) -> Int32:
     least = max(FEWEST, PER_PE * task.where.k)
     mean = rows.member.total(int(rows.loads.sum())) // task.where.k
     levels = coarsen(rows, least, mean, task.seed)
-    pe = best_of_ranks(levels[-1].rows if levels else rows, task.solver(), task.seed, history)
+    pe = best_of_ranks(levels[-1].rows if levels else rows, task.solve, task.seed, history)
     target = Target(kernel_distances(task.where), task.caps)
     return uncoarsen(rows, levels, pe, target, task.where, history)
 

@@ -83,7 +83,7 @@ def map_one_each(rows: Rows, units: Units, history: History) -> Int64:
         where = Allocation.whole(units.tree)
         task = Task(where, np.ones(where.k, np.int64), 1, units.preset, units.seed)
         with member.phase("finish"):
-            return best_of_ranks(rows, task.solver(), task.seed, History()).astype(np.int64)
+            return best_of_ranks(rows, task.solve, task.seed, History()).astype(np.int64)
     sizes = np.array([min(part.k, rows.total - first) for first, part in parts], np.int64)
     parts, sizes = parts[: int(np.sum(sizes > 0))], sizes[sizes > 0]
     unit = np.zeros(rows.n, np.int32)

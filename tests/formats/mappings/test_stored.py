@@ -186,7 +186,7 @@ def test_json_missing_fields_are_named():
     record = json.loads(write("json", place("core:2", [0, 1])).files[""])
     for field in ("machine", "slots", "pe", "n", "k", "machine_sha256", "info", "hosts"):
         short = {key: value for key, value in record.items() if key != field}
-        with pytest.raises(FormatError, match=f"{field} is missing"):
+        with pytest.raises(FormatError, match=f"^file: {field} is missing"):
             read("json", json.dumps(short))
 
 

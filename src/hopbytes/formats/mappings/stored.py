@@ -281,9 +281,10 @@ class _Record:
         return array.astype(dtype)
 
     def machine(self, path: str | None) -> Machine:
+        spec = self.value("machine", str, "a text")
         try:
             with named_in(path):
-                return parse_machine(self.value("machine", str, "a text"))
+                return parse_machine(spec)
         except HopbytesError as error:
             missing = re.search("no such file|cannot be read|is named in a file of", str(error))
             hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""

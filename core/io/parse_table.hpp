@@ -19,8 +19,8 @@ inline Status take_number(Text text, const Token& token, State state, double& va
              : kDone;
 }
 
-// Parses lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row. '#' and
-// '%' start a comment. Value is int64_t or double. Returns the number of bytes used.
+// Parses lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row; a line has
+// one of both, for in "0 1 1,000" the comma would be part of a number. '#' and '%' start a comment. Value is int64_t or double. Returns the number of bytes used.
 template <class Value>
 int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
   static_assert(std::is_same_v<Value, int64_t> || std::is_same_v<Value, double>);
@@ -35,7 +35,7 @@ int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
     const uint8_t c = text[i];
     if (c == '\n') {
       if (const Status fault = line_fault(); fault != kDone) return stop(state, fault, {i, i, false});
-      state[kField] = state[kComment] = 0;
+      state[kField] = state[kComment] = state[kSeparator] = 0;
       ++state[kLine];
       ++i;
     } else if (state[kComment]) {
@@ -51,6 +51,8 @@ int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
     } else {
       const Token token = token_at(text, i, final);
       if (token.cut) break;
+      const int64_t separator = state[kField] == 0 ? 0 : 1 + state[kComma];
+      if (state[kSeparator] != 0 && separator != state[kSeparator]) return stop(state, kMixed, token);
       if (state[kField] >= columns) return stop(state, kWrongCount, token);
       if (state[kArcs] >= static_cast<int64_t>(out.size())) return stop(state, kRoom, token);
       Value value = 0;
@@ -62,6 +64,7 @@ int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
       out[state[kArcs]++] = value;
       ++state[kField];
       state[kComma] = 0;
+      state[kSeparator] = separator;
       i = token.end;
     }
   }

@@ -30,6 +30,7 @@ enum Status : int64_t {
   kTooManyLines,  // content after the last vertex
   kWrongCount,  // a line with more or fewer numbers than the others
   kEmptyField,  // two commas without a number between them
+  kMixed,  // a line whose numbers are separated by a comma here and by blanks there
 };
 
 // Entries of the state array. The first group is the position in the file, the second describes the file.
@@ -46,6 +47,7 @@ enum Slot : int {
   kPending,
   kUnsorted,  // METIS (kArcs: numbers stored, in a table)
   kComma,  // table: a comma was read, its number was not
+  kSeparator,  // table: what separates the numbers of this line, 1 blanks, 2 commas; 0 before the second one
   // METIS: n, whether there are vertex sizes, loads per vertex, whether there are edge weights
   kVertices,
   kSizes,

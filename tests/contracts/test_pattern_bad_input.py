@@ -80,6 +80,8 @@ BAD = [
     ("a.mat", "0 1\n1 0\n0 0\n", "a.mat:3: 3 lines of 2 numbers, expected a square"),
     ("a.mat", "0 1 2\n1 0 0\n", "a.mat:2: 2 lines of 3 numbers, expected a square"),
     ("a.mat", "0 1\n1\n", "a.mat:2: a different number of fields"),
+    ("a.edges", "0 1 5\n0 2 1,000\n", "a.edges:2: numbers separated by commas and by blanks"),
+    ("a.edges", "0,1 5 7\n", "a.edges:1: numbers separated by commas and by blanks"),
     ("a.csv", "0,1\n1,,0\n", "a.csv:2: an empty field between commas"),
     ("a.csv", "0,1,\n1,0,\n", "a.csv:1: an empty field between commas"),
     ("a.csv", "a,b\n0,1\n", "a.csv:1: 'a', expected a number"),

@@ -108,6 +108,7 @@ SENTENCES = {
     Status.MISSING_LOAD: "fewer vertex weights than the header promises",
     Status.TOO_MANY_LINES: "more lines than vertices",
     Status.EMPTY_FIELD: "an empty field between commas, expected a number",
+    Status.MIXED: "numbers separated by commas and by blanks, expected one of both in a line",
 }
 
 

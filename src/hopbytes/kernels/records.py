@@ -59,6 +59,7 @@ class Status(IntEnum):
     TOO_MANY_LINES = 12
     WRONG_COUNT = 13
     EMPTY_FIELD = 14
+    MIXED = 15
 
 
 class Slot(IntEnum):
@@ -76,15 +77,16 @@ class Slot(IntEnum):
     PENDING = 9
     UNSORTED = 10
     COMMA = 11
-    VERTICES = 12
-    SIZES = 13
-    LOADS = 14
-    EDGE_WEIGHTS = 15
-    COLUMNS = 16
-    TASK_COLUMNS = 17
-    TASK_LIMIT = 18
-    WHOLE_COLUMNS = 19
-    COMMENTS = 20
+    SEPARATOR = 12
+    VERTICES = 13
+    SIZES = 14
+    LOADS = 15
+    EDGE_WEIGHTS = 16
+    COLUMNS = 17
+    TASK_COLUMNS = 18
+    TASK_LIMIT = 19
+    WHOLE_COLUMNS = 20
+    COMMENTS = 21
 
 
 class Counter(IntEnum):

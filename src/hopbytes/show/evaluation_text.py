@@ -200,7 +200,7 @@ class MappingComparison:
         """Return the table; `first` and `second` are the names of the mappings."""
         names = [name if len(name) <= LONGEST_NAME else os.path.basename(name)[-LONGEST_NAME:]
                  for name in (first, second)]  # fmt: skip
-        table = [("", *names, "change")]
+        table: list[tuple[str, ...]] = [("", *names, "change")]
         for label, pick, words in self._metrics():
             one, other = pick(self.first), pick(self.second)
             change = f"{other / one - 1:+.1%}".replace("%", " %") if one and other != one else ""

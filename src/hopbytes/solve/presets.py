@@ -108,9 +108,11 @@ def turbo(device: str = "cpu") -> Chain:
     """
     from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
 
-    blocks, _, *others = fast().refiners
+    blocks, vcycle, *others = fast().refiners
+    # The mapper refines under the distances of a tree, but sees other machines as halves of halves.
+    vcycle = dataclasses.replace(vcycle, trees=False)
     mapper = DeepMultisection() if device == "cpu" else _on_device(device, search=False)[0]
-    return chain(mapper, blocks, *others, link_effort=1)
+    return chain(mapper, blocks, vcycle, *others, link_effort=1)
 
 
 def _on_device(device: str, *, search: bool) -> tuple[Mapper, int]:

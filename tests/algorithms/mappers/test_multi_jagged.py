@@ -65,9 +65,9 @@ def test_the_curve_goes_on_over_holes_and_inside_nodes():
 
 @pytest.mark.parametrize(("wrong", "words"), [
     ("curve:order=peano", "expected one of hilbert"),
-    ("multi_jagged:cuts=three", "cuts=multi"),
-    ("multi_jagged:rotations=0", ">= 1"),
-    ("round_robin:turn=0", ">= 1"),
+    ("multi_jagged:cuts=three", "cuts=three multi two"),
+    ("multi_jagged:rotations=0", "rotations=0 expected 1"),
+    ("round_robin:turn=0", "turn=0 expected 1"),
     ("multi_jagged:tasks=4x5", "expected a grid of 16 tasks"),
     ("curve:tasks=2x2", "expected a grid of 16 tasks"),
 ])

@@ -13,6 +13,7 @@ from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine.partition import RefinementSettings, even_placement, refine_placement
 from hopbytes.engine.problem import SEARCH_OPTIONS, SearchSettings
 from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY, SwapSettings, swap_refine
+from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -48,7 +49,7 @@ class VCycle(Refiner):
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "cycles": ("cycles", "chains", "coarsest", "most_tasks"),
+        "cycles": ("cycles", "chains", "coarsest", "most_tasks", "trees"),
         "annealing": ("annealing_sweeps",),
         "refinement": SEARCH_OPTIONS,
     }
@@ -56,6 +57,7 @@ class VCycle(Refiner):
     chains: int = 1  #: number of independent sequences of cycles in parallel; the best result is kept
     coarsest: int = 40  #: number of clusters per PE at which coarsening stops
     most_tasks: int = 0  #: larger graphs are returned unchanged; with 0 there is no limit
+    trees: bool = True  #: whether mappings to machines whose distances are those of a tree are refined, too
     #: Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
     #: more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
     #: the cost, since distances grow little from level to level. 0 turns it off.
@@ -68,7 +70,8 @@ class VCycle(Refiner):
     overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
+        left_out = not self.trees and isinstance(where.distance, TreeDistance)
+        if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n or left_out:
             return pe
         if bounds.exact:
             return self._annealed(graph, where, pe, bounds, effort)

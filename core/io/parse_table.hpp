@@ -19,8 +19,9 @@ inline Status take_number(Text text, const Token& token, State state, double& va
              : kDone;
 }
 
-// Parses lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row; a line has
-// one of both, for in "0 1 1,000" the comma would be part of a number. '#' and '%' start a comment. Value is int64_t or double. Returns the number of bytes used.
+// Parses lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row; a line
+// has one of both, for in "0 1 1,000" the comma would be part of a number. '#' and '%' start a comment. Value
+// is int64_t or double. Returns the number of bytes used.
 template <class Value>
 int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
   static_assert(std::is_same_v<Value, int64_t> || std::is_same_v<Value, double>);

@@ -1,7 +1,7 @@
 // SharedMap's functions (libsharedmap.h, C++) over hopbytes.h: a program that calls them includes this header
 // in place of SharedMap's. The strategy and the algorithms have no effect, nor has `verbose`, since nothing
-// is printed. If an argument is refused, `comm_cost` is -1 and `partition` unchanged. A cost beyond INT_MAX is
-// reported as INT_MAX.
+// is printed. If an argument is refused, `comm_cost` is -1 and `partition` unchanged. A cost beyond INT_MAX
+// is reported as INT_MAX.
 #ifndef HOPBYTES_SHAREDMAP_H
 #define HOPBYTES_SHAREDMAP_H
 

@@ -176,8 +176,8 @@ template <class W> class Partitioner {
     return relaxed(g, block, found, derive(seed, 3));
   }
 
-  // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So
-  // a partition whose first blocks hold the vertices of the highest degrees competes with the one that was
+  // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again.
+  // So a partition whose first blocks hold the vertices of the highest degrees competes with the one that was
   // found.
   Score around_core_if_better(const Graph<W>& g, std::vector<int32_t>& block, const Score& found,
                               uint64_t seed) {
@@ -206,9 +206,9 @@ template <class W> class Partitioner {
     return found;
   }
 
-  // Partitions into few bundles of blocks, partitions each bundle further on its own, and runs one V-cycle over
-  // all blocks. Growing many blocks at once on a small graph gives worse results, and searches among few blocks
-  // are faster.
+  // Partitions into few bundles of blocks, partitions each bundle further on its own, and runs one V-cycle
+  // over all blocks. Growing many blocks at once on a small graph gives worse results, and searches among few
+  // blocks are faster.
   Score in_bundles(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct) {
     const int64_t count = std::min<int64_t>(4, (k() + direct - 1) / direct);
     const Bundles bundles(max_block_weight_, count, g.total_load);
@@ -327,10 +327,10 @@ template <class W> class Partitioner {
            static_cast<double>(g.total_load);
   }
 
-  // Returns whether a single repetition is made on a coarse graph, too, and uncoarsened. On a large graph that
-  // takes half the work of bundles of blocks of the graph itself, and the cut is as light. Lattices need fine
-  // graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the limit
-  // was measured: from twice the limit on, cuts are heavier.
+  // Returns whether a single repetition is made on a coarse graph, too, and uncoarsened. On a large graph
+  // that takes half the work of bundles of blocks of the graph itself, and the cut is as light. Lattices need
+  // fine graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the
+  // limit was measured: from twice the limit on, cuts are heavier.
   bool starts_coarse(const Graph<W>& g) const {
     return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !is_tight(g) &&
            (arcs_are_huge(g) || !is_lattice_like(g));

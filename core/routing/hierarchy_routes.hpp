@@ -176,7 +176,8 @@ struct DragonflyRoutes {
     return port_to(a, b, copy) < ports && port_to(b, a, copy) < ports;
   }
 
-  // Shortest routes from router `from` of group a to `to` of group b (-1: any): hops, and how many copies tie.
+  // Shortest routes from router `from` of group a to `to` of group b (-1: any): hops, and how many copies
+  // tie.
   std::pair<int64_t, int64_t> nearest(int64_t a, int64_t from, int64_t b, int64_t to) const {
     int64_t fewest = 4, count = 0;
     for (int64_t copy = 0; copy < copies; ++copy) {

@@ -57,11 +57,11 @@ def test_turbo_scans_fewer_edges_than_fast():
 
 
 @pytest.mark.parametrize(("pattern", "machine", "most"), [
-    ("stencil:120x120", "torus:8x8", 1.35), ("stencil:120x120", "torus:4x4x4", 1.1),
-    ("stencil:25x25x25", "torus:4x4x4", 1.0),
+    ("stencil:120x120", "torus:8x8", 1.15), ("stencil:120x120", "torus:4x4x4", 1.08),
+    ("stencil:25x25x25", "torus:4x4x4", 1.08),
 ])  # fmt: skip
 def test_turbo_fits_blocks_to_networks(pattern, machine, most):
-    """Without a search under the distances of the network they are 1.46, 1.20 and 1.05 of those of fast."""
+    """Without a search under the distances of the network J is 1.23, 1.19 and 1.16 of that of `fast`."""
     turbo, fast = (hb.map_tasks(pattern, machine, name, seed=1, partition=True) for name in ("turbo", "fast"))
     assert turbo.info["comm_cost"] < most * fast.info["comm_cost"]
 

@@ -108,9 +108,9 @@ def turbo(device: str = "cpu") -> Chain:
     """
     from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
 
-    blocks, vcycle, *others = fast().refiners
+    blocks, _, *others = fast().refiners
     # The mapper refines under the distances of a tree, but sees other machines as halves of halves.
-    vcycle = dataclasses.replace(vcycle, trees=False)
+    vcycle = VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS, trees=False)
     mapper = DeepMultisection() if device == "cpu" else _on_device(device, search=False)[0]
     return chain(mapper, blocks, vcycle, *others, link_effort=1)
 

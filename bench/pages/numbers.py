@@ -128,7 +128,7 @@ NUMBERS: dict[str, Callable[..., float]] = {
     "gap": gap_to_best, "broken": broken, "time_growth": time_growth, "recordings": recordings,
     "over_kahip": over_kahip,
     "slowest": slowest, "mean_gap": mean_gap, "largest_gap": largest_gap, "median": median, "behind": behind,
-    "least_speed_up": least_speed_up, "on_gpu": on_gpu,
+    "least_speed_up": least_speed_up, "on_gpu": on_gpu, "beside_metis": beside_metis,
 }  # fmt: skip
 
 

@@ -87,7 +87,8 @@ def beside_rivals(rows: list[Row], name: str) -> Iterator[Piece]:
     for family in sorted({row["family"] for row in rows}):
         groups[family] = lambda row, family=family: row["family"] == family
     for group, belongs in groups.items():
-        for standing in compare([row for row in rows if belongs(row)], BASELINE).overall:
+        own = [row for row in rows if belongs(row)]
+        for standing in compare(own, BASELINE).overall if own else ():
             if group == "all" or (standing.contender.startswith("hopbytes")):
                 lines.append(line(group, standing))
     yield "\n".join(lines)

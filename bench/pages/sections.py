@@ -69,10 +69,11 @@ def beside_metis(rows: list[Row]) -> Iterator[Piece]:
 def time_and_quality(rows: list[Row], file: str, title: str, baseline: str = BASELINE) -> Front:
     """CPU time against J of every tool and preset that answered on all inputs."""
     spots: dict[str, list[tuple[float, float, str]]] = {}
+    inputs = len({row["instance"] for row in rows})
     for standing in compare(rows, baseline).overall:
         tool, _, preset = standing.contender.partition(":")
         time, cost = standing.ratios["cpu_seconds"], standing.ratios["comm_cost"]
-        if time is not None and cost is not None:
+        if time is not None and cost is not None and standing.instances == inputs:
             spots.setdefault(tool, []).append((time, cost, preset))
     return Front(file, title, baseline, spots)
 

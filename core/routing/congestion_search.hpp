@@ -164,7 +164,7 @@ class CongestionSearch {
   // hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
     if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
-    const int64_t hop_bytes = state_.sums().hop_bytes;
+    const auto hop_bytes = static_cast<int64_t>(state_.sums().hop_bytes);
     limit_ = options_.hop_percent < 0 ? INT64_MAX : hop_bytes + percent_of(hop_bytes, options_.hop_percent);
     store_best();
     int64_t made = 0;
@@ -287,7 +287,7 @@ class CongestionSearch {
     if (options_.hybrid) best_.hybrid = options_.hybrid->now(state_);
     best_.top = state_.links().max();
     best_.at_top = state_.links().at_max();
-    best_.hop_bytes = state_.sums().hop_bytes;
+    best_.hop_bytes = static_cast<int64_t>(state_.sums().hop_bytes);
     count_above();
     best_.place.resize(state_.flows().n());
     for (int32_t g = 0; g < state_.flows().n(); ++g) best_.place[g] = state_.place(g);

@@ -16,8 +16,8 @@ struct LinkChange {
 
 // Sums over all links: amounts, links in use, their values and the squares of these.
 struct LinkSums {
-  int64_t hop_bytes = 0, used = 0;
-  Wide sum = 0, squares = 0;
+  int64_t used = 0;
+  Wide hop_bytes = 0, sum = 0, squares = 0;
 
   void add(const LinkChange& change) {
     const auto [amount, before, after] = change;

@@ -72,7 +72,10 @@ def least_speed_up(rows: list[Row], presets: list[str], threads: int) -> float:
 def beside_metis(rows: list[Row], preset: str, of: str) -> float:
     """Cut (``cut``) or CPU time (``cpu``) over METIS', geometric means; or the largest cut (``largest``)."""
     pairs = flat_cuts.ratios(rows)[preset].values()
-    return max(cut for cut, _ in pairs) if of == "largest" else flat_cuts.means(pairs)[of == "cpu"]
+    if of == "largest":
+        return max(cut for cut, _ in pairs)
+    cut, cpu = flat_cuts.means(pairs)
+    return cpu if of == "cpu" else cut
 
 
 def recordings(rows: list[Row], preset: str, against: str, of: str) -> float:

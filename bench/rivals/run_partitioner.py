@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--mode", required=True)
     parser.add_argument("--imbalance", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--threads", type=int, required=True, help="not used")
+    parser.add_argument("--threads", type=int, required=True, help="of KaMinPar and Mt-KaHyPar")
     parser.add_argument("--out", required=True)
     options = parser.parse_args()
     need(PACKAGES.get(options.tool, options.tool))

@@ -53,8 +53,9 @@ def test_no_thread_to_be_had_is_an_error_for_people(monkeypatch, schedule):
 def test_few_processes_are_said_in_a_line(tmp_path, most):
     """As a user with nothing but the right to read everything; the program itself is the first process."""
     held = "-all,+dac_override"
-    user = ["setpriv", "--reuid=65531", "--clear-groups", f"--inh-caps={held}", f"--ambient-caps={held}"]
-    user += [f"--bounding-set={held}"]
+    # The limit counts all processes of a user: tests that run beside this one need users of their own.
+    user = ["setpriv", f"--reuid={60_000 + os.getpid() % 5_000}", "--clear-groups"]
+    user += [f"--inh-caps={held}", f"--ambient-caps={held}", f"--bounding-set={held}"]
     done = subprocess.run(
         [*user, PROGRAM, *MAP], cwd=tmp_path, capture_output=True, text=True, timeout=120,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)),

@@ -205,14 +205,14 @@ def _wrong_gpus(mapping: Mapping, seen: dict[int, Seen]) -> Wrong:
     ]
 
 
-def mapping_seen(where: Allocation, seen: dict[int, Seen]) -> Mapping:
+def mapping_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
     """Return the mapping of a real launch, in which each rank has the slot of its CPUs, or of its GPUs."""
     # Devices are those visible to each rank; they count if slots are GPUs without known cores.
     n, slots, known = _all_ranks(seen), Slots(where), node_numbers(where)
     pe_with = {(int(node), where.shown_gpus(pe)): pe for pe, node in enumerate(where.node_of_pe)}
     pe = np.empty(n, np.int32)
     for rank in range(n):
-        line = (f"where: rank {rank}", None)
+        line = (f"{source}: rank {rank}", None)
         node = node_of_host(where, known, seen[rank].host, line)
         if where.has_cores:
             pe[rank] = slots.pe(node, seen[rank].cpus, "cpu", line)

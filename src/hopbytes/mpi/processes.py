@@ -135,7 +135,9 @@ def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, 
     return where.select(pe[order]), order.astype(np.int64)
 
 
-def pe_of_processes(where: Allocation, spots: Sequence[Spot], *, by: Callable[..., Mapping]) -> Int64:
+def pe_of_processes(
+    where: Allocation, spots: Sequence[Spot], *, by: Callable[[Allocation, dict[int, Seen], str], Mapping]
+) -> Int64:
     """Return int64[processes], the PE of each, which `by` finds from hosts and CPUs; no two have the same."""
     seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
     pe = by(where, seen, "machine").pe.astype(np.int64)

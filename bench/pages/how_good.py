@@ -57,6 +57,7 @@ def _trees() -> Iterable[str]:
     yield (
         "*Over the bound*: answers in which a core holds more than ⌈(1 + ε)·c(V)/k⌉, the bound of the "
         "papers of KaHIP and SharedMap; Scotch aims at its ratio of imbalance and does not promise it. "
+        "KaMinPar and Mt-KaHyPar make 192 blocks, which preset `fast` of hopbytes maps to the cores. "
         f"hopbytes keeps the stricter bound that is rounded down ({down['hopbytes']} answers above it); of "
         f"SharedMap's answers {down['sharedmap']} are above that, by one vertex, which its own rule allows."
     )

@@ -64,6 +64,7 @@ def _trees() -> Iterable[str]:
     yield "![Share of inputs on which J is within a factor of the least](results/one_thread_comm_cost.svg)"
     time = "Share of inputs on which CPU time is within a factor of the least"
     yield f"![{time}](results/one_thread_cpu_seconds.svg)"
+    yield "![Geometric means of CPU time and J](results/one_thread_front.svg)"
 
 
 def _cuts() -> Iterable[str]:

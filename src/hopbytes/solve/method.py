@@ -154,7 +154,9 @@ def method_of(method: MethodLike, objective: str, graph: CommGraph, where: Alloc
         asked = chain(mapper, *more).refiners
         return Method(objective, Sequence(mapper, asked=asked, named=True), mapper, asked, None)
     orders = _orders_of_training(objective, graph, where)
-    steps = composed(given, objective, orders, chain(given.mapper, *more).refiners)
+    # With one task per slot `turbo` is `fast`.
+    quickest = ("turbo",) if graph.n > where.k else ()
+    steps = composed(given, objective, orders, chain(given.mapper, *more).refiners, quickest)
     quick = None if name == QUICKEST else composed(presets[QUICKEST](), objective)
     # Other objectives differ more between the ways of choosing slots than between chains.
     choices = given.slot_choices if objective == "comm_cost" else max(given.slot_choices, ALL_CHOICES)
@@ -168,16 +170,17 @@ def plain(*words: str | Refiner) -> Sequence:
 
 
 def composed(
-    base: Chain, objective: str, first: tuple[Sequence, ...] = (), asked: tuple[Refiner, ...] = ()
+    base: Chain, objective: str, first: tuple[Sequence, ...] = (), asked: tuple[Refiner, ...] = (),
+    quickest: tuple[str, ...] = (),
 ) -> Sequence:
     """Return the sequence that lowers an objective; `first` competes as well.
 
     The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
     gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
     holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
-    and those without an end of their own run all presets below that first, since a short limit would leave
-    the stronger ones incomplete. For objectives of networks the fast sequences
-    (:data:`QUICK`) compete, too.
+    and those without an end of their own run all presets below that first, and before them the `quickest`,
+    since a short limit would leave the stronger ones incomplete. For objectives of networks the fast
+    sequences (:data:`QUICK`) compete, too.
     If the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
     own: Sequence | None = Sequence(base.mapper, base.refiners)
@@ -187,7 +190,7 @@ def composed(
         below = presets[base.weaker]()
         weaker = (composed(below, objective),)
         if base.anytime:
-            names = list(_weaker_than(below))
+            names = [*_weaker_than(below), *quickest]
             weaker = (*(composed(presets[name](), objective) for name in names[::-1]), *weaker)
         if base.extends_weaker:
             own, finish = None, tuple(step for step in base.refiners if step not in below.refiners)

@@ -187,7 +187,7 @@ def map_tasks(
     aim = aim_of(
         graph, where, method, objective, weight, constraints, partition, limited=limits.limited
     )
-    found = method_of(method, aim.objective, graph, where)
+    found = method_of(method, aim.objective, graph, where, limited=limits.limited)
     form = _search_form(graph, where, weight, found.objective)
     request = Request(
         partition, imbalance, constraints.strict, constraints.bound, where.use,

@@ -29,6 +29,8 @@ MethodLike: TypeAlias = str | Chain | Mapper | Several[str | Chain | Mapper | Re
 CUSTOM = "custom"
 #: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
 QUICKEST = "fast"
+#: The preset that takes least time for many tasks per slot, and competes where time or work is limited.
+PARTITIONER = "turbo"
 #: With J as the objective, the next weaker preset competes on graphs of at most so many tasks. There both
 #: take little time, and the stronger one alone is not always better.
 ORDERED_UP_TO = 4096
@@ -136,7 +138,9 @@ def is_preset(method: MethodLike) -> bool:
     return not refiners and (isinstance(first, Chain) or (isinstance(first, str) and first in presets))
 
 
-def method_of(method: MethodLike, objective: str, graph: CommGraph, where: Allocation) -> Method:
+def method_of(
+    method: MethodLike, objective: str, graph: CommGraph, where: Allocation, *, limited: bool = False
+) -> Method:
     """Return the method for the arguments of :func:`hopbytes.map_tasks` with these names."""
     objective = name_of("objective", objective).replace("-", "_")
     if objective not in objectives:  # reported before other errors
@@ -153,10 +157,11 @@ def method_of(method: MethodLike, objective: str, graph: CommGraph, where: Alloc
         name_of("mapper", mapper, Mapper)  # "module:Class" may name a class that is not a mapper
         asked = chain(mapper, *more).refiners
         return Method(objective, Sequence(mapper, asked=asked, named=True), mapper, asked, None)
-    orders = _orders_of_training(objective, graph, where)
-    # With one task per slot `turbo` is `fast`.
-    quickest = ("turbo",) if graph.n > where.k else ()
-    steps = composed(given, objective, orders, chain(given.mapper, *more).refiners, quickest)
+    rivals = _orders_of_training(objective, graph, where)
+    if limited and name != PARTITIONER and graph.n > where.k:
+        # A limit may end the other presets in their first cuts, whose mappings are far worse.
+        rivals = (*rivals, composed(presets[PARTITIONER](), objective))
+    steps = composed(given, objective, rivals, chain(given.mapper, *more).refiners)
     quick = None if name == QUICKEST else composed(presets[QUICKEST](), objective)
     # Other objectives differ more between the ways of choosing slots than between chains.
     choices = given.slot_choices if objective == "comm_cost" else max(given.slot_choices, ALL_CHOICES)
@@ -170,17 +175,16 @@ def plain(*words: str | Refiner) -> Sequence:
 
 
 def composed(
-    base: Chain, objective: str, first: tuple[Sequence, ...] = (), asked: tuple[Refiner, ...] = (),
-    quickest: tuple[str, ...] = (),
+    base: Chain, objective: str, first: tuple[Sequence, ...] = (), asked: tuple[Refiner, ...] = ()
 ) -> Sequence:
     """Return the sequence that lowers an objective; `first` competes as well.
 
     The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
     gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
     holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
-    and those without an end of their own run all presets below that first, and before them the `quickest`,
-    since a short limit would leave the stronger ones incomplete. For objectives of networks the fast
-    sequences (:data:`QUICK`) compete, too.
+    and those without an end of their own run all presets below that first, since a short limit would leave
+    the stronger ones incomplete. For objectives of networks the fast sequences
+    (:data:`QUICK`) compete, too.
     If the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
     own: Sequence | None = Sequence(base.mapper, base.refiners)
@@ -190,7 +194,7 @@ def composed(
         below = presets[base.weaker]()
         weaker = (composed(below, objective),)
         if base.anytime:
-            names = [*_weaker_than(below), *quickest]
+            names = list(_weaker_than(below))
             weaker = (*(composed(presets[name](), objective) for name in names[::-1]), *weaker)
         if base.extends_weaker:
             own, finish = None, tuple(step for step in base.refiners if step not in below.refiners)

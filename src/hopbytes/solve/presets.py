@@ -185,8 +185,7 @@ def strong() -> Chain:
 def best() -> Chain:
     """Improve until a limit of time or work is reached; without a limit eight steps of `evolve`.
 
-    The preset starts from the result of `strong`, or of a weaker one that is better or ends before the limit.
-    On partitions `turbo`, `fast`, `eco` and `strong` run in this order, else without `turbo`.
+    The preset starts from the result of `strong`, on large graphs from the better one of `eco` and `strong`.
     """
     from hopbytes.algorithms.refiners.evolve import Evolve
     from hopbytes.algorithms.refiners.tabu import Tabu

@@ -1,5 +1,6 @@
 """Host lists and host files."""
 
+import gzip
 import io
 import os
 import re
@@ -15,7 +16,7 @@ from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.text import hostlist
+from hopbytes.text import hostlist, open_input
 from hopbytes.text.hostlist import expand_hosts, is_table, read_hosts, read_slots
 
 
@@ -64,7 +65,7 @@ def test_files(tmp_path, monkeypatch):
     text = "# my nodes\nme@n1 slots=4\n\nn2:8:mlx5_0\nn[3-4]  # two\nn1 slots=4\n"
     file = file_with(tmp_path / "hosts", text)
     assert read_hosts(str(file)) == ("n1", "n2", "n3", "n4")
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert read_hosts("-") == ("n1", "n2", "n3", "n4")
     file.write_bytes(b"\xef\xbb\xbfn1\nn2\n")  # as editors of Windows write it
     assert read_hosts(str(file)) == ("n1", "n2")
@@ -189,7 +190,7 @@ def test_tables_of_hosts(tmp_path):
 
 
 def test_files_that_are_none(tmp_path):
-    with pytest.raises(FormatError, match="expected a file of hosts"):
+    with pytest.raises(FormatError, match="absent: cannot be read"):
         read_slots(str(tmp_path / "absent"))
     (tmp_path / "long").write_bytes(b"x" * 70000)
     with pytest.raises(FormatError, match="long:1: a line of 65536 characters"):
@@ -213,3 +214,30 @@ def test_open_mpi_counts_the_same_slots(tmp_path, content):
     job = JobInfo("host file", hosts, None, slots)
     cores = int(this_node().cores[-1]) + 1
     assert int(shown[0]) == (job.with_cores([cores]).tasks or (cores,))[0]
+
+
+def slots(path):
+    return read_slots(path)[0]
+
+
+@pytest.mark.parametrize("reader", [read_hosts, slots])
+def test_files_of_hosts_are_opened_as_all_other_files(tmp_path, reader):
+    """UTF-16 is named, compressed files and pipes are read, and nothing waits for a pipe without a writer."""
+    text = "n1\nn2\n"
+    with pytest.raises(FormatError, match=mentions("wide", "UTF-16", "iconv")):
+        reader(str(file_with(tmp_path / "wide", text.encode("utf-16"))))
+    assert reader(str(file_with(tmp_path / "hosts.gz", gzip.compress(text.encode())))) == ("n1", "n2")
+    with subprocess.Popen(["printf", text], stdout=subprocess.PIPE) as program:  # <(scontrol show hostnames)
+        assert reader(f"/dev/fd/{program.stdout.fileno()}") == ("n1", "n2")
+    with pytest.raises(FormatError, match=mentions("/dev/zero", "device")):
+        reader("/dev/zero")
+    with pytest.raises(FormatError, match=mentions(str(tmp_path), "directory")):
+        reader(str(tmp_path))
+
+
+def test_waiting_for_a_writer_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_input, "PIPE_SECONDS", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    for reader in (read_hosts, slots):
+        with pytest.raises(FormatError, match=mentions("pipe", "no process writes")):
+            reader(str(tmp_path / "pipe"))

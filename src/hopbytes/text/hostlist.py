@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
 from hopbytes.errors import FormatError
 from hopbytes.text.cpu_lists import number_range
-from hopbytes.text.open_input import check_reference
+from hopbytes.text.open_input import open_text
 
 MAX_HOSTS = 2**20
 MAX_LINE = 2**16
@@ -71,15 +70,11 @@ def _numbers(text: str, where: str, line: int | None) -> list[str]:
 
 def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     """Return distinct host names from a list, a file or standard input."""
-    if hosts == "-":
-        return _from_lines("<stdin>", sys.stdin)
-    if isinstance(hosts, str) and os.path.isfile(hosts):
-        check_reference(hosts)
-        try:
-            with open(hosts, encoding="utf-8-sig", errors="replace") as stream:
-                return _from_lines(hosts, stream)
-        except OSError as error:
-            raise FormatError(hosts, None, f"{error.strerror}, expected a file of host names") from None
+    # A pipe that has a name is what a shell makes of <(scontrol show hostnames).
+    is_file = isinstance(hosts, str) and os.path.exists(hosts) and ("/" in hosts or not os.path.isdir(hosts))
+    if isinstance(hosts, str) and (is_file or hosts == "-"):
+        with open_text(hosts) as stream:
+            return _from_lines("<stdin>" if hosts == "-" else hosts, stream)
     if isinstance(hosts, str) and "/" in hosts:
         raise FormatError(hosts, None, "no such file, expected a file of host names")
     words = [hosts] if isinstance(hosts, str) else hosts
@@ -176,11 +171,8 @@ def read_slots(path: str, allocated: Allocated = tuple) -> Slots:
     """Read a host file: ``name``, repeated or not, ``user@name slots=4``, ``name:4``."""
     # Source: the host files of Open MPI 4 and PRRTE (keywords in small letters; other cases are read, too),
     # the manuals of Hydra, MVAPICH, Intel MPI and Grid Engine.
-    try:
-        with open(path, encoding="utf-8-sig", errors="replace") as stream:
-            return _slots_of_lines(path, stream, allocated)
-    except OSError as error:
-        raise FormatError(path, None, f"{error.strerror}, expected a file of hosts") from None
+    with open_text(path) as stream:
+        return _slots_of_lines(path, stream, allocated)
 
 
 def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:

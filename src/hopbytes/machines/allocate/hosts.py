@@ -128,7 +128,12 @@ def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] 
     from hopbytes.machines.geometry import coordinates_of
 
     with open_text(path, newline="") as stream:
-        rows = [(number, row) for number, row in enumerate(csv.reader(stream), start=1) if _counts(row)]
+        table = csv.reader(stream)
+        try:
+            rows = [(number, row) for number, row in enumerate(table, start=1) if _counts(row)]
+        except csv.Error as error:
+            what = f"{error}, expected a host per line or a table node,group,switch"
+            raise FormatError(path, table.line_num, what) from None
     if not rows or not is_table(",".join(rows[0][1])):
         return None
     (line, head), *rows = rows

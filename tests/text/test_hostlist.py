@@ -17,7 +17,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.job import JobInfo
 from hopbytes.text import hostlist, open_input
-from hopbytes.text.hostlist import expand_hosts, is_table, read_hosts, read_slots
+from hopbytes.text.hostlist import expand_hosts, host_argument, is_table, read_hosts, read_slots
 
 
 @pytest.mark.parametrize(("text", "hosts"), [
@@ -214,6 +214,24 @@ def test_open_mpi_counts_the_same_slots(tmp_path, content):
     job = JobInfo("host file", hosts, None, slots)
     cores = int(this_node().cores[-1]) + 1
     assert int(shown[0]) == (job.with_cores([cores]).tasks or (cores,))[0]
+
+
+@pytest.mark.parametrize(("hosts", "word"), [
+    (["n008", "n009", "n010"], "'n[008-010]'"),
+    (["n8", "n9", "n10"], "'n[8-9],n10'"),  # brackets keep the number of digits
+    (["n3", "n2", "n1"], "n3,n2,n1"),
+    (["a1.x", "a2.x", "a3.y", "b", "a4.y"], "'a[1-2].x,a3.y,b,a4.y'"),
+])  # fmt: skip
+def test_hosts_that_are_too_long_for_an_argument_are_folded(monkeypatch, hosts, word):
+    assert host_argument(hosts) == ",".join(hosts)
+    monkeypatch.setattr(hostlist, "LONGEST_ARGUMENT", 5)
+    assert host_argument(hosts) == word
+
+
+@given(st.lists(st.from_regex("[a-c]{0,2}0?[0-9]{1,2}[x.]?", fullmatch=True), min_size=1, max_size=30))
+def test_folded_hosts_are_the_same_hosts_in_the_same_order(names):
+    hosts = [f"n{name}" for name in [*sorted(names), *names]]
+    assert expand_hosts(hostlist._folded(hosts)) == hosts
 
 
 def slots(path):

@@ -75,6 +75,14 @@ def test_names_of_hosts_in_other_scripts_are_told_in_any_locale(tmp_path):
         assert b"Traceback" not in said
 
 
+def test_standard_output_needs_no_folder(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    words = ["sh", "-c", 'rmdir "$PWD" && exec "$0" "$@"', PROGRAM, "map", "stencil:2x2", "--on", "core:4"]
+    done = subprocess.run(words, cwd=folder, timeout=60, capture_output=True, text=True)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 4), done.stderr
+
+
 def test_a_folder_that_is_gone_is_said(tmp_path):
     folder = tmp_path / "gone"
     folder.mkdir()

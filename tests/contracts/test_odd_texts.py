@@ -88,13 +88,19 @@ def test_a_number_of_ranks_that_is_none_is_refused(kind, words, tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices")
 @pytest.mark.parametrize("form", ["openmpi", "pbs", "lsf"])
-def test_several_files_do_not_go_beside_a_device(form):
+def test_several_files_do_not_go_beside_a_device(tmp_path, form):
     mapping = Mapping(np.array([1, 0], np.int32), hb.allocate("core:2"), {"problem": "processes"})
     with pytest.raises(UnsupportedError, match=mentions("/dev/null")):
         hb.write(mapping, "/dev/null", form)
     with pytest.raises(UnsupportedError, match="not a regular file"):
         check_target("/dev/null", form, holds="mapping")
-    assert not [name for name in os.listdir("/dev") if name.startswith("null.")]
+    with open(tmp_path / "redirected", "wb") as file:  # as /dev/stdout is with > in a shell
+        for name in (f"/dev/fd/{file.fileno()}", f"/proc/self/fd/{file.fileno()}"):
+            with pytest.raises(UnsupportedError, match="not a regular file"):
+                check_target(name, form, holds="mapping")
+    with pytest.raises(UnsupportedError, match="not a regular file"):
+        check_target("/dev/stdout", form, holds="mapping")
+    assert not [name for name in os.listdir("/dev") if name.startswith(("null.", "stdout."))]
 
 
 @pytest.mark.parametrize(("name", "form", "words"), [

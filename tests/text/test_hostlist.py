@@ -1,5 +1,6 @@
 """Host lists and host files."""
 
+import gzip
 import io
 import os
 import re
@@ -15,8 +16,8 @@ from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.text import hostlist
-from hopbytes.text.hostlist import expand_hosts, is_table, read_hosts, read_slots
+from hopbytes.text import hostlist, open_input
+from hopbytes.text.hostlist import expand_hosts, host_argument, is_table, read_hosts, read_slots
 
 
 @pytest.mark.parametrize(("text", "hosts"), [
@@ -64,7 +65,7 @@ def test_files(tmp_path, monkeypatch):
     text = "# my nodes\nme@n1 slots=4\n\nn2:8:mlx5_0\nn[3-4]  # two\nn1 slots=4\n"
     file = file_with(tmp_path / "hosts", text)
     assert read_hosts(str(file)) == ("n1", "n2", "n3", "n4")
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert read_hosts("-") == ("n1", "n2", "n3", "n4")
     file.write_bytes(b"\xef\xbb\xbfn1\nn2\n")  # as editors of Windows write it
     assert read_hosts(str(file)) == ("n1", "n2")
@@ -189,7 +190,7 @@ def test_tables_of_hosts(tmp_path):
 
 
 def test_files_that_are_none(tmp_path):
-    with pytest.raises(FormatError, match="expected a file of hosts"):
+    with pytest.raises(FormatError, match="absent: cannot be read"):
         read_slots(str(tmp_path / "absent"))
     (tmp_path / "long").write_bytes(b"x" * 70000)
     with pytest.raises(FormatError, match="long:1: a line of 65536 characters"):
@@ -213,3 +214,48 @@ def test_open_mpi_counts_the_same_slots(tmp_path, content):
     job = JobInfo("host file", hosts, None, slots)
     cores = int(this_node().cores[-1]) + 1
     assert int(shown[0]) == (job.with_cores([cores]).tasks or (cores,))[0]
+
+
+@pytest.mark.parametrize(("hosts", "word"), [
+    (["n008", "n009", "n010"], "'n[008-010]'"),
+    (["n8", "n9", "n10"], "'n[8-9],n10'"),  # brackets keep the number of digits
+    (["n3", "n2", "n1"], "n3,n2,n1"),
+    (["a1.x", "a2.x", "a3.y", "b", "a4.y"], "'a[1-2].x,a3.y,b,a4.y'"),
+])  # fmt: skip
+def test_hosts_that_are_too_long_for_an_argument_are_folded(monkeypatch, hosts, word):
+    assert host_argument(hosts) == ",".join(hosts)
+    monkeypatch.setattr(hostlist, "LONGEST_ARGUMENT", 5)
+    assert host_argument(hosts) == word
+
+
+@given(st.lists(st.from_regex("[a-c]{0,2}0?[0-9]{1,2}[x.]?", fullmatch=True), min_size=1, max_size=30))
+def test_folded_hosts_are_the_same_hosts_in_the_same_order(names):
+    hosts = [f"n{name}" for name in [*sorted(names), *names]]
+    assert expand_hosts(hostlist._folded(hosts)) == hosts
+
+
+def slots(path):
+    return read_slots(path)[0]
+
+
+@pytest.mark.parametrize("reader", [read_hosts, slots])
+def test_files_of_hosts_are_opened_as_all_other_files(tmp_path, reader):
+    """UTF-16 is named, compressed files and pipes are read, and nothing waits for a pipe without a writer."""
+    text = "n1\nn2\n"
+    with pytest.raises(FormatError, match=mentions("wide", "UTF-16", "iconv")):
+        reader(str(file_with(tmp_path / "wide", text.encode("utf-16"))))
+    assert reader(str(file_with(tmp_path / "hosts.gz", gzip.compress(text.encode())))) == ("n1", "n2")
+    with subprocess.Popen(["printf", text], stdout=subprocess.PIPE) as program:  # <(scontrol show hostnames)
+        assert reader(f"/dev/fd/{program.stdout.fileno()}") == ("n1", "n2")
+    with pytest.raises(FormatError, match=mentions("/dev/zero", "device")):
+        reader("/dev/zero")
+    with pytest.raises(FormatError, match=mentions(str(tmp_path), "directory")):
+        reader(str(tmp_path))
+
+
+def test_waiting_for_a_writer_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_input, "PIPE_SECONDS", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    for reader in (read_hosts, slots):
+        with pytest.raises(FormatError, match=mentions("pipe", "no process writes")):
+            reader(str(tmp_path / "pipe"))

@@ -13,9 +13,12 @@ from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
+from hopbytes.text.open_input import open_stream, plain_name
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**20
+#: Bytes of a file that tell its kind.
+HEAD = 2**12
 #: A key, and a word or a quoted text; nothing where the next key follows at once.
 PAIR = re.compile(r'\s*([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|((?![A-Za-z_]+\s*=)[^\s"]*))(?=\s|$)', re.ASCII)
 INCLUDE = re.compile(r"include\s+(\S+)", re.ASCII | re.IGNORECASE)
@@ -168,6 +171,18 @@ class GridOfHosts:
 
     dims: tuple[int, ...]  # sizes, in the order x, y, z
     hosts: tuple[str, ...]  # the first dimension (x) runs fastest
+
+
+def is_slurm_yaml(path: str) -> bool:
+    """Tell whether a file is a topology.yaml: by its name, or because a list begins in its first line."""
+    if plain_name(path).lower().endswith((".yaml", ".yml")):
+        return True
+    if not os.path.isfile(path):  # a pipe can be read only once
+        return False
+    with open_stream(path) as source:
+        lines = source.stream.peek(HEAD)[:HEAD].split(b"\n")
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    return first.startswith(b"-")
 
 
 def read_slurm_yaml(path: str, name: str | None = None) -> SwitchTree | GridOfHosts:

@@ -401,7 +401,10 @@ def _shell_name(path: str) -> str:
 
 def _check_stem(path: str) -> None:
     """Raise UnsupportedError for a device or folder: further files would be written beside it."""
-    if os.path.exists(path) and not os.path.isfile(path):
+    # /dev/stdout may be a regular file, but what stands beside it is in /dev.
+    folder = os.path.realpath(os.path.dirname(path))
+    is_stream = folder == "/dev" or folder.startswith("/proc/")
+    if is_stream or (os.path.exists(path) and not os.path.isfile(path)):
         raise UnsupportedError(f"{path}: not a regular file, expected a name to which suffixes can be added")
 
 

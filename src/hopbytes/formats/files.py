@@ -83,11 +83,11 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
     try:
         with gone_if_killed(parts):
             for path, content in files.items():
-                target = os.path.realpath(path)
                 if path == "-":
                     sys.stdout.buffer.writelines(_pieces(content))
                     sys.stdout.buffer.flush()
                     continue
+                target = os.path.realpath(path)
                 if os.path.exists(target) and not os.path.isfile(target):
                     with open(target, "wb") as device:
                         device.writelines(_pieces(content))

@@ -18,6 +18,7 @@ from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import LONGEST_ARGUMENT
 from hopbytes.text.lines import natural_key
 from hopbytes.util.quantities import percent
 
@@ -104,6 +105,8 @@ def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str,
         return
     share = int(counts[used[0]])
     named = f" -hosts {','.join(hosts)}" if hosts else ""
+    if len(named) > LONGEST_ARGUMENT:
+        return
     facts = {"n": n, "nodes": len(used), "share": share, "hosts": named}
     inside = [(name, units) for name, units in _levels_inside(where, used) if name in row.levels]
     levels = [{"level": name, "units": units, "called": row.levels[name]} for name, units in inside]

@@ -195,7 +195,8 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     word, _, rest = token.partition(":")
     known = list(machines)
     near = nearest(word, known)
-    if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
+    # The name of a file: kinds have no dots. A folder may be called like a kind that is written wrongly.
+    if os.path.isfile(token) or "/" in word or re.search(r"\.[a-z]{2,5}$", word):
         there = "a folder" if os.path.isdir(token) else "a file that does not hold a machine"
         found = there if os.path.exists(token) else "no such file"
         folder = " (ib:FOLDER for what the InfiniBand tools print)" if there == "a folder" else ""

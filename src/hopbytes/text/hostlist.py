@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import sys
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
 from hopbytes.errors import FormatError
 from hopbytes.text.cpu_lists import number_range
-from hopbytes.text.open_input import check_reference
+from hopbytes.text.open_input import open_text
 
 MAX_HOSTS = 2**20
 MAX_LINE = 2**16
+#: Characters of an argument of a command; Linux takes 131 072 bytes at most.
+LONGEST_ARGUMENT = 100_000
+#: The last number of a name, and what is before and behind it.
+LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)", re.ASCII)
 HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
 #: A name that can stand in a command or begin a line: no dash or dot is first.
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -49,6 +53,36 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
     return hosts
 
 
+def host_argument(hosts: Sequence[str]) -> str:
+    """Return hosts as one word of a command, in the same order; with brackets where it would be too long."""
+    plain = ",".join(hosts)
+    return plain if len(plain) <= LONGEST_ARGUMENT else shlex.quote(_folded(hosts))
+
+
+def _folded(hosts: Sequence[str]) -> str:
+    """Write a list that :func:`expand_hosts` reads, runs of numbers in brackets."""
+    words: list[str] = []
+    parts = [LAST_NUMBER.fullmatch(host) for host in hosts]
+    first = 0
+    for at in range(1, len(hosts) + 1):
+        before, here = parts[at - 1], parts[at] if at < len(hosts) else None
+        if before and here and _follows(before, here):
+            continue
+        begin = parts[first]
+        if begin is not None and before is not None and at - first > 1:
+            words.append(f"{begin[1]}[{begin[2]}-{before[2]}]{begin[3]}")
+        else:
+            words.append(hosts[first])
+        first = at
+    return ",".join(words)
+
+
+def _follows(before: re.Match[str], here: re.Match[str]) -> bool:
+    """Tell whether a name is the next one: the same words around a number of as many digits, one higher."""
+    around = (before[1], before[3], len(before[2])) == (here[1], here[3], len(here[2]))
+    return around and int(here[2]) == int(before[2]) + 1
+
+
 def check_host_name(name: str, where: str, line: int | None) -> None:
     """Refuse what is no name of a host."""
     if not HOST_NAME.fullmatch(name):
@@ -71,15 +105,11 @@ def _numbers(text: str, where: str, line: int | None) -> list[str]:
 
 def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     """Return distinct host names from a list, a file or standard input."""
-    if hosts == "-":
-        return _from_lines("<stdin>", sys.stdin)
-    if isinstance(hosts, str) and os.path.isfile(hosts):
-        check_reference(hosts)
-        try:
-            with open(hosts, encoding="utf-8-sig", errors="replace") as stream:
-                return _from_lines(hosts, stream)
-        except OSError as error:
-            raise FormatError(hosts, None, f"{error.strerror}, expected a file of host names") from None
+    # A pipe that has a name is what a shell makes of <(scontrol show hostnames).
+    is_file = isinstance(hosts, str) and os.path.exists(hosts) and ("/" in hosts or not os.path.isdir(hosts))
+    if isinstance(hosts, str) and (is_file or hosts == "-"):
+        with open_text(hosts) as stream:
+            return _from_lines("<stdin>" if hosts == "-" else hosts, stream)
     if isinstance(hosts, str) and "/" in hosts:
         raise FormatError(hosts, None, "no such file, expected a file of host names")
     words = [hosts] if isinstance(hosts, str) else hosts
@@ -176,11 +206,8 @@ def read_slots(path: str, allocated: Allocated = tuple) -> Slots:
     """Read a host file: ``name``, repeated or not, ``user@name slots=4``, ``name:4``."""
     # Source: the host files of Open MPI 4 and PRRTE (keywords in small letters; other cases are read, too),
     # the manuals of Hydra, MVAPICH, Intel MPI and Grid Engine.
-    try:
-        with open(path, encoding="utf-8-sig", errors="replace") as stream:
-            return _slots_of_lines(path, stream, allocated)
-    except OSError as error:
-        raise FormatError(path, None, f"{error.strerror}, expected a file of hosts") from None
+    with open_text(path) as stream:
+        return _slots_of_lines(path, stream, allocated)
 
 
 def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:

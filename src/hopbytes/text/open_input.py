@@ -125,6 +125,13 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
         yield Opened(name, stream, size)
 
 
+@contextlib.contextmanager
+def open_text(path: str, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
+    """Open a text file as :func:`open_stream` does; bytes that are not UTF-8 become U+FFFD."""
+    with open_stream(path) as source:
+        yield io.TextIOWrapper(source.stream, encoding="utf-8", errors="replace", newline=newline)
+
+
 def _check_encoding(name: str, start: bytes) -> None:
     """Refuse text in UTF-16, as shells of Windows write it; XML says its encoding itself."""
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):

@@ -1,6 +1,7 @@
 """Launch formats beyond Open MPI and Slurm: what is written means the mapping, and is read back as it."""
 
 import re
+import shlex
 import subprocess
 
 import numpy as np
@@ -13,12 +14,14 @@ from helpers.paths import executable
 from helpers.placements import expand, mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
+from hopbytes.formats.mappings import writers
 from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
+from hopbytes.text import hostlist
 
 HOSTS = ("n2", "n1")
 MACHINE = "node:2@10 package:2@3 core:2@1"
@@ -105,6 +108,21 @@ def test_variables_with_the_rank_are_those_of_the_launcher():
     assert slots_of_ranks(cray) == {0: [0], 1: [3], 2: [1], 3: [2]}
     assert "rank=${SLURM_PROCID:-}\n" in cray.files[".place.sh"]
     assert "'[[1,1,1,1],[0,1,1,1]" in " ".join(write("flux", SCATTERED).notices)
+
+
+@pytest.mark.parametrize(("form", "word"), [
+    ("flux", "--requires=hosts:node[00000-01999]"), ("torchrun", "--nodelist=node[00000-01999]"),
+    ("cray", "--nodelist=node[00000-01999]"),
+])  # fmt: skip
+def test_no_argument_is_longer_than_a_command_may_have(monkeypatch, form, word):
+    """Linux takes 131 072 bytes; with a smaller limit as many hosts as exceed it are not needed."""
+    for module in (hostlist, writers):
+        monkeypatch.setattr(module, "LONGEST_ARGUMENT", 1000)
+    where = allocate("node:2001 core:1", hosts="node[00000-02000]")
+    written = write(form, Mapping(range(2000), where, {"problem": "processes"}))
+    words = shlex.split(written.launch)
+    assert word in words
+    assert max(map(len, [*words, *" ".join(written.notices).split()])) < 1000
 
 
 @pytest.mark.parametrize("form", CONTIGUOUS)

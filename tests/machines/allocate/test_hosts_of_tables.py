@@ -64,6 +64,7 @@ def test_a_torus_numbered_along_a_curve(tmp_path):
     ("node,group,switch\na,0\n", "places.csv:2: 2 columns, expected 3"),
     ("node,group,switch\na b,0,0\n", "places.csv:2: host name 'a b'"),
     ("node,group,switch\n", "places.csv: 0 hosts"),
+    (f"node,group,switch\na,0,0\nb,{'0' * 200_000},0\n", "places.csv:3: field larger"),
     ("node,group,switch\na,0,s1\nb,0,s2\nc,0,s3\nd,0,s4\ne,0,s5\n", "5 names of switch of 0, expected 4"),
 ])  # fmt: skip
 def test_faults_of_a_table(tmp_path, text, said):

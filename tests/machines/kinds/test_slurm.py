@@ -1,6 +1,7 @@
 """Machines of Slurm's topology files: distances and texts that come back."""
 
 import numpy as np
+import pytest
 
 import hopbytes as hb
 from helpers.machine_files import SLURM, YAML, put
@@ -29,6 +30,13 @@ def test_slurm_yaml(tmp_path):
     assert pod.known_hosts.names == ("t1", "t2", "t3", "t4")
     assert [pod.distance().between(0, core) for core in (1, 2, 4, 6)] == [1, 6, 6, 12]
     assert pod.network().routes([0], [1]).links.size == 1
+
+
+@pytest.mark.parametrize("name", ["TOPOLOGY.YAML", "topology", "topo.txt"])
+def test_slurm_yaml_under_other_names(tmp_path, name):
+    path = put(tmp_path, "# of slurm\n---\n" + YAML, name)
+    blocks = round_trip(f"slurm:{path}:topology=blocks")
+    assert [level.name for level in blocks.levels][-2:] == ["block", "node"]
 
 
 def test_slurm_rings(tmp_path):

@@ -122,7 +122,7 @@ def test_inside_a_network_and_recognised():
 
 
 BAD = [
-    (PAIRS, lambda text: text.replace("GPU0\tGPU1", "GPU0: GPU1"), "no line with GPU0 and CPU Affinity"),
+    (PAIRS, lambda text: text.replace("GPU0\tGPU1", "GPU0: GPU1"), "no table of GPUs"),
     (PAIRS, lambda text: text.replace("PIX\tSYS\t0-11", "FAR\tSYS\t0-11"), ":2: 'FAR', expected one of X"),
     (PAIRS, lambda text: text.replace("GPU1\tNV4", "GPU2\tNV4"), ":3: GPU2, expected the GPUs in the order"),
     (PAIRS, lambda text: text.replace("\tSYS\t0-11\t0", ""), ":2: 5 ways from GPU0, expected 6: .* cut off"),

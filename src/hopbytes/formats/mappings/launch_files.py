@@ -16,7 +16,7 @@ from hopbytes.formats.base import Capabilities, Format, Written
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.hostlist import NODE_NAME, distinct_hosts
+from hopbytes.text.hostlist import NODE_NAME, distinct_hosts, host_argument
 
 ASSUMED_CPUS = (
     "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
@@ -160,7 +160,7 @@ class Launch:
         """Return the option of srun that names the nodes in use, if a job with all nodes has others, too."""
         if self.hosts_unknown or len(self.used_hosts) == len(self.hosts):
             return ""
-        return f" --nodelist={','.join(self.used_hosts)}"
+        return f" --nodelist={host_argument(self.used_hosts)}"
 
     @property
     def placeholders(self) -> str:

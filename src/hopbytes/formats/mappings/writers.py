@@ -48,6 +48,7 @@ from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list, number_range
+from hopbytes.text.hostlist import LONGEST_ARGUMENT, host_argument
 from hopbytes.text.lines import natural_key
 
 DIFFERENT = "nodes need different lists of cores, but the command takes one: {stem}.place.sh binds instead"
@@ -231,13 +232,16 @@ class Flux(ListBinder, form="flux"):
         count = launch.equal_count(self.form)
         command = f"flux run -N {launch.n // count} --tasks-per-node={count}"
         if not launch.hosts_unknown and launch.hosts != ("localhost",):
-            command += f" --requires=hosts:{','.join(launch.used_hosts)}"
+            command += f" --requires=hosts:{host_argument(launch.used_hosts)}"
         return f"{command} --taskmap=hostfile:{{stem}}"
 
     def _notices(self, launch: Launch) -> list[str]:
         number = {node: order for order, node in enumerate(sorted(set(launch.node.tolist())))}
         blocks = ",".join(f"[{number[run.node]},1,{run.count},1]" for run in launch.runs())
-        older = f"older Flux: --taskmap=manual:'[{blocks}]', nodes in machine order"
+        if len(blocks) > LONGEST_ARGUMENT:
+            older = f"older Flux cannot start it: --taskmap=manual: would have {len(blocks)} characters"
+        else:
+            older = f"older Flux: --taskmap=manual:'[{blocks}]', nodes in machine order"
         return [*launch.assumptions(), older]
 
     def _script_options(self, launch: Launch) -> str:

@@ -15,7 +15,7 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.tree import shorten
 from hopbytes.text.hostlist import MAX_HOSTS, check_host_name, is_table, match_hosts, read_hosts
 from hopbytes.text.lines import natural_key
-from hopbytes.text.open_input import check_reference
+from hopbytes.text.open_input import open_text
 from hopbytes.util.registry import Registry
 
 LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
@@ -127,9 +127,13 @@ def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] 
 
     from hopbytes.machines.geometry import coordinates_of
 
-    check_reference(path)
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
-        rows = [(number, row) for number, row in enumerate(csv.reader(stream), start=1) if _counts(row)]
+    with open_text(path, newline="") as stream:
+        table = csv.reader(stream)
+        try:
+            rows = [(number, row) for number, row in enumerate(table, start=1) if _counts(row)]
+        except csv.Error as error:
+            what = f"{error}, expected a host per line or a table node,group,switch"
+            raise FormatError(path, table.line_num, what) from None
     if not rows or not is_table(",".join(rows[0][1])):
         return None
     (line, head), *rows = rows

@@ -67,7 +67,7 @@ TELLING = re.compile(r"topolog|block|rack|leaf|fabric|island|spine|switch", re.I
 HOST_NAME_LABEL = "kubernetes.io/hostname"
 #: SLURM_TOPOLOGY_ADDR_PATTERN: kinds of the units of an address.
 PATTERN = re.compile(r"(?:(?:switch|block|leaf|spine|ring|torus3d)\.)*node")
-NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 HOW = "kubectl get nodes -o json"
 AS_LISTS = 'JSON like {"NODE": ["OUTER UNIT", "INNER UNIT"]} gives the switches of nodes by any of them'
 #: YAML, and tables and descriptions of kubectl.

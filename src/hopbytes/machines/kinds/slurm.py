@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_topology, read_slurm_yaml
+from hopbytes.fabrics.slurm import GridOfHosts, is_slurm_yaml, read_slurm_topology, read_slurm_yaml
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.named_tree import TREE_KEYS, NamedTree, level_distances
 from hopbytes.machines.network_machine import AttachedHosts
 from hopbytes.machines.spec_fields import file_spec
 from hopbytes.machines.tree import bad
-from hopbytes.text.open_input import plain_name
 
 
 @machines.register("slurm")
@@ -32,7 +31,7 @@ class Slurm(NamedTree):
         spec = file_spec("slurm", text, {"topology": "NAME", **TREE_KEYS})
         level_distances("slurm", spec)
         name = spec.options.get("topology")
-        if not plain_name(spec.path).endswith((".yaml", ".yml")):
+        if not is_slurm_yaml(spec.path):
             if name is not None:
                 raise bad(f"slurm: topology={name[:20]!r}, expected a .yaml file")
             return cls.from_switches("slurm", spec, read_slurm_topology(spec.path))

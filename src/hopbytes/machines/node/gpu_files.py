@@ -354,7 +354,7 @@ def read_nvidia_smi(path: str, lines: Sequence[str]) -> NodeTree:
     lines = [ESCAPE.sub("", line).rstrip() for line in lines]
     start, head = next(((i, head) for i, line in enumerate(lines) if (head := _head(line))), (-1, None))
     if head is None:
-        what = "no line with GPU0 and CPU Affinity, expected one as nvidia-smi topo -m prints it"
+        what = "no table of GPUs, expected what nvidia-smi topo -m, amd-smi topology or rocm-smi prints"
         raise FormatError(path, None, what)
     legend = {found[1]: found[2] for line in lines[start:] if (found := LEGEND.fullmatch(line.strip()))}
     expected = [device for device in head.devices if GPU_NAME.fullmatch(device)]

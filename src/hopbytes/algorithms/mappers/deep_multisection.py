@@ -38,6 +38,8 @@ class DeepMultisection(Mapper):
         "coarsening": ("per_child", "fewest"),
         "refinement": ("synchronous_rounds", *SEARCH_OPTIONS),
     }
+    #: With fixed tasks the mapper is another one, which takes many times as long.
+    maps_all_at_once: ClassVar[bool] = True
     #: a group of more children than this is divided into bundles of them first, so that cuts begin on
     #: smaller graphs; at least 2
     most_children: int = 8

@@ -25,8 +25,8 @@ from hopbytes.model.capacities import MAX_TOTAL_LOAD, group_sums
 from hopbytes.solve.problem import Problem
 
 #: A mapping made with average loads is used if keeping the bounds raises J by at most a fifth. On 8 patterns
-#: and 7 machines J was 0.74 to 1.06 of that of two searches then, and 0.99 to 5.0 of it elsewhere: where tasks
-#: without load are neighbours, almost half of all tasks have to move.
+#: and 7 machines J was 0.74 to 1.06 of that of two searches then, and 0.99 to 5.0 of it elsewhere: where
+#: tasks without load are neighbours, almost half of all tasks have to move.
 RAISED_AT_MOST = 5
 
 def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:

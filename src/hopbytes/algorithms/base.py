@@ -301,6 +301,8 @@ class Mapper(Algorithm, ABC):
     chooses_slots: ClassVar[bool] = False
     #: The mapper reads a property of every task, so free PEs cannot be filled with tasks without messages.
     knows_tasks: ClassVar[bool] = False
+    #: Zero-load tasks are mapped together with the others (:func:`hopbytes.solve.feasible.map_as_average`).
+    maps_all_at_once: ClassVar[bool] = False
 
     @property
     def deterministic(self) -> bool:

@@ -2,7 +2,7 @@
 
 Searches support one bound per PE. If some tasks have no load, their number per PE is bounded as well, since
 they could otherwise all end up on few PEs: each search then runs twice, for the tasks with load while the
-others are fixed, then for the others.
+others are fixed, then for the others. Some mappers see zero-load tasks as tasks of average load instead.
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ from hopbytes.algorithms.multisection.hierarchy import fixed_loads
 from hopbytes.errors import InfeasibleError, internal_error
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, held
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
+from hopbytes.model.capacities import MAX_TOTAL_LOAD, group_sums
 from hopbytes.solve.problem import Problem
 
+#: A mapping made with average loads is used if keeping the bounds raises J by at most a fifth. On 8 patterns
+#: and 7 machines J was 0.74 to 1.06 of that of two searches then, and 0.99 to 5.0 of it elsewhere: where
+#: tasks without load are neighbours, almost half of all tasks have to move.
+RAISED_AT_MOST = 5
 
 def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
     """Move tasks so that a mapping satisfies the bounds as far as the loads allow."""
@@ -140,6 +144,30 @@ def map_zero_load(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort) -
     unloaded, bounds = _without_load(problem, problem.bounds, pe)
     bounds = dataclasses.replace(bounds, load=problem.zero_load_bounds)
     return mapper.map(unloaded.graph, problem.where, bounds, effort)
+
+
+def map_as_average(problem: Problem, mapper: Mapper, effort: Effort) -> Int32 | None:
+    """Map all tasks at once, where those without load have the average load of the others.
+
+    Of scattered ones every PE then has about its share. Returns None if keeping both bounds would cost too
+    much, and where loads or constraints do not permit such a mapping.
+    """
+    graph, bounds = problem.graph, problem.bounds
+    if problem.zero_load_bounds is None or bounds.linear_cost is not None:
+        return None
+    zero_load = _zero_load(problem)
+    average = max(1, graph.total_load // (graph.n - int(zero_load.sum())))
+    if average * graph.n > MAX_TOTAL_LOAD - graph.total_load:
+        return None
+    filled = dataclasses.replace(graph, loads=graph.task_loads() + average * zero_load)
+    caps = np.ceil(bounds.load * (filled.total_load / graph.total_load)).astype(np.int64)
+    pe = mapper.map(filled, problem.where, dataclasses.replace(bounds, load=caps), effort)
+    lenient = dataclasses.replace(problem, strict=False)
+    repaired = enforce_bounds(lenient, pe, effort)[0]
+    if excess(problem, repaired, effort.threads):
+        return None
+    before, after = (problem.comm_cost(mapping, effort.threads) for mapping in (pe, repaired))
+    return repaired if (after - before) * RAISED_AT_MOST <= before else None
 
 
 def refine_by_load(problem: Problem, refiner: Refiner, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

@@ -20,6 +20,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasible import (
     enforce_bounds,
     excess,
+    map_as_average,
     map_zero_load,
     refine_by_load,
     relabel_units,
@@ -157,7 +158,10 @@ class Search:
         problem, effort = self._problem, self._effort
         name = describe(mappers, mapper)
         graph = problem.graph if named else self._outline.graph
-        pe = _checked(problem, name, mapper.map(graph, problem.where, problem.bounds, effort))
+        at_once = map_as_average(problem, mapper, effort) if mapper.maps_all_at_once else None
+        if at_once is None:
+            at_once = mapper.map(graph, problem.where, problem.bounds, effort)
+        pe = _checked(problem, name, at_once)
         if problem.current is not None:
             aligned = relabel_units(problem.where, pe, problem.current, problem.bounds.load)
             pe = min((aligned, pe), key=self._key_of)  # min prefers the first in case of a tie

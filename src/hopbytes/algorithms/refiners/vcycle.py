@@ -57,7 +57,9 @@ class VCycle(Refiner):
     chains: int = 1  #: number of independent sequences of cycles in parallel; the best result is kept
     coarsest: int = 40  #: number of clusters per PE at which coarsening stops
     most_tasks: int = 0  #: larger graphs are returned unchanged; with 0 there is no limit
-    trees: bool = True  #: whether mappings to machines whose distances are those of a tree are refined, too
+    #: Whether mappings to machines whose distances are those of a tree are refined, too. Those of patterns
+    #: with zero-load tasks always are, since such tasks are moved after mapping to keep their bound.
+    trees: bool = True
     #: Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
     #: more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
     #: the cost, since distances grow little from level to level. 0 turns it off.
@@ -70,7 +72,8 @@ class VCycle(Refiner):
     overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        left_out = not self.trees and isinstance(where.distance, TreeDistance)
+        zero_loads = graph.loads is not None and int(graph.loads.min(initial=1)) == 0
+        left_out = not self.trees and isinstance(where.distance, TreeDistance) and not zero_loads
         if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n or left_out:
             return pe
         if bounds.exact:

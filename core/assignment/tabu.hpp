@@ -20,6 +20,9 @@ struct TabuOptions {
 
 namespace tabu_detail {
 
+// The work of starting a search from Python, in scanned edges.
+constexpr int64_t kStartWork = 5'000;
+
 template <class T> class Search {
  public:
   Search(const DenseProblem& problem, Out<int32_t> place, uint64_t seed, const TabuOptions& options,
@@ -51,8 +54,6 @@ template <class T> class Search {
   }
 
  private:
-  // The work of starting a search from Python, in scanned edges.
-  static constexpr int64_t kStartWork = 5'000;
   // Searches on several threads share one counter, so they add to it rarely.
   static constexpr int64_t kRecordedAtOnce = 1'000'000;
 
@@ -109,6 +110,17 @@ template <class T> class Search {
   int64_t unrecorded_ = 0;  // scanned edges that the control does not know yet
 };
 
+// Calls work(number) with a number of the type in which the search is fastest: narrow types first, because more
+// of their numbers fit a register. Floating-point types represent these integers exactly and multiply faster
+// than integers of the same width.
+template <class Work> auto with_numbers(const DenseProblem& problem, Work work) {
+  const double largest = largest_number(problem);
+  if (largest < fits<float>()) return work(float{});
+  if (largest < fits<int32_t>()) return work(int32_t{});
+  if (largest < fits<double>()) return work(double{});
+  return work(int64_t{});
+}
+
 }  // namespace tabu_detail
 
 // Improves `place`, a permutation. Returns the change of the cost (at most 0); `done` becomes the number of
@@ -118,17 +130,9 @@ inline int64_t tabu_search(const DenseProblem& problem, Out<int32_t> place, uint
   using namespace tabu_detail;
   done = 0;
   if (problem.n < 2) return 0;
-  const double largest = largest_number(problem);
-  auto with = [&](auto type) -> int64_t {
-    using T = decltype(type);
-    return Search<T>(problem, place, seed, options, control).run(done);
-  };
-  // Narrow types first, because more of their numbers fit a register. Floating-point types represent these
-  // integers exactly and multiply faster than integers of the same width.
-  if (largest < fits<float>()) return with(float{});
-  if (largest < fits<int32_t>()) return with(int32_t{});
-  if (largest < fits<double>()) return with(double{});
-  return with(int64_t{});
+  return with_numbers(problem, [&](auto type) -> int64_t {
+    return Search<decltype(type)>(problem, place, seed, options, control).run(done);
+  });
 }
 
 // Searches from several permutations (one per row of `place`), in parallel.

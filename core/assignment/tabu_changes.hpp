@@ -158,8 +158,17 @@ template <class T> class Changes {
     if (both_) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
     initialize(problem.linear_cost);
   }
+  // A copy would keep pointers into the numbers of the other one.
+  Changes(Changes&&) = default;
+  Changes& operator=(Changes&&) = default;
 
   const std::vector<int32_t>& place() const { return place_; }
+
+  // Becomes a copy of the state of another one of the same problem. In both no pair is tabu.
+  void take(const Changes& other) {
+    place_ = other.place_, costs_ = other.costs_, change_ = other.change_, numbers_ = other.numbers_;
+    least_of_all_ = other.least_of_all_;
+  }
 
   // Returns the change of exchanging i < j, tabu or not.
   int64_t change(int64_t i, int64_t j) const {

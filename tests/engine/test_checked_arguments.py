@@ -112,6 +112,13 @@ CALLS = {
          asdict(TabuSettings(2)), 1, control(), int32(0, 1), np.zeros(1, np.int64), np.zeros(1, np.int64)),
         [8],
     ),
+    "anneal_blocks": (
+        (np.ones(4, np.int64), np.ones(4, np.int64), np.empty(0, np.int64), True, np.ones(4, np.int64),
+         int32(0, 1, 0, 1), np.ones(4, np.int64), int32(0, 1, 0, 1), np.zeros(1, np.uint64),
+         {"iterations": 2, "descents": 2}, 1.0, 1, control(), int32(0, 1), int32(0, 1),
+         np.zeros(1, np.int64)),
+        [5, 7, 13],
+    ),
     "repair": ((GRAPH, PE, CAPS, False, NEAR, control(), COSTS), [(0, 1), 1, (6, 1)]),
     "group_objects": ((PATH, 2, 99, 1, np.zeros(4, np.int32), 1), [(0, 0), (0, 1)]),
     "comm_cost_table": ((PATH, PE, NEAR.table, 1), [(0, 0), (0, 1), 1]),

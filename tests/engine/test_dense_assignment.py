@@ -1,6 +1,7 @@
 """Dense assignment: tabu search beside its definition, crossovers, populations."""
 
 import itertools
+import math
 import time
 
 import numpy as np
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from hopbytes.engine import dense_assignment as dense
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.dense_assignment import (
+    BlockAnnealingSettings,
     DenseProblem,
     EvolutionSettings,
     Population,
     TabuSettings,
+    anneal_blocks,
     evolve,
     tabu_many,
 )
@@ -138,6 +141,79 @@ def test_the_search_is_the_one_of_the_definition(symmetric):
     assert place[0].tolist() == search_by_definition(flow, distance, begin[0], 80, 5).tolist()
 
 
+def block_annealing_by_definition(flow, distance, place, seed, descents, temperature):
+    """Annealing by exchanges of blocks, every cost from scratch; no two exchanges cost the same here."""
+    rng, n = RandomNumbers(seed), len(place)
+
+    def cost(p):
+        return int((flow * distance[np.ix_(p, p)]).sum())
+
+    def exchanged(p, i, j):
+        other = p.copy()
+        other[[i, j]] = other[[j, i]]
+        return other
+
+    def descended(p):
+        while True:
+            better = min((exchanged(p, i, j) for i, j in itertools.combinations(range(n), 2)), key=cost)
+            if cost(better) >= cost(p):
+                return p
+            p = better
+
+    def blocks(similar):
+        first = rng.below(n)
+        sums, before = [0.0], 0
+        for size in range(1, max(1, n // 3) + 1):
+            after = similar.difference[first, similar.order[first, size]]
+            sums.append(sums[-1] + ((after - before) / after / math.sqrt(size) if after > before else 0.0))
+            before = after
+        drawn = sums[-1] * (int(rng.words(1)[0] >> np.uint64(11)) / 2**53)
+        size = 1 + sum(drawn >= border for border in sums[1:-1])
+        block = similar.order[first, :size].tolist()
+        while (second := rng.below(n)) in block:
+            pass
+        return block, [item for item in similar.order[second].tolist() if item not in block][:size]
+
+    tasks, places = dense.Similarity.of_rows(flow), dense.Similarity.of_rows(distance)
+    present = best = descended(place)
+    for _ in range(descents):
+        by_tasks = rng.below(2) == 0
+        following = present
+        for one, other in zip(*blocks(tasks if by_tasks else places), strict=True):
+            at = np.argsort(following)
+            following = exchanged(following, *((one, other) if by_tasks else (at[one], at[other])))
+        following = descended(following)
+        change = cost(following) - cost(present)
+        if change > 0:
+            drawn = (int(rng.words(1)[0] >> np.uint64(11)) + 0.5) / 2**53
+            if change >= -temperature * math.log(drawn):
+                continue
+        present = following
+        best = min(best, present, key=cost)
+    return present, best
+
+
+@pytest.mark.parametrize("temperature", [0.0, 3e10])
+@pytest.mark.parametrize("symmetric", SHAPES)
+def test_annealing_of_blocks_is_the_one_of_the_definition(symmetric, temperature):
+    flow, distance = (matrix // 4 for matrix in matrices(14, 13, 10**6, symmetric=symmetric))
+    np.fill_diagonal(flow, 0)
+    np.fill_diagonal(distance, 0)
+    begin, problem = starts(7, 13, 2), DenseProblem.build(flow, distance)
+    # `build` adds both directions of one matrix of a symmetric problem, so that half of the sum is the cost.
+    halves = 2 if problem.symmetric else 1
+    tasks, places = dense.Similarity.of_rows(problem.flow), dense.Similarity.of_rows(problem.distance)
+    last, best, _ = anneal_blocks(
+        problem, tasks, places, begin, np.array([3, 4], np.uint64),
+        BlockAnnealingSettings(10**6, 12, temperature / halves),
+    )
+    for i in range(2):
+        expected = block_annealing_by_definition(
+            problem.flow, problem.distance, begin[i], 3 + i, 12, temperature
+        )
+        assert [last[i].tolist(), best[i].tolist()] == [each.tolist() for each in expected]
+
+
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 6), symmetric=st.sampled_from(SHAPES))
 @settings(deadline=None, max_examples=25)
 def test_small_problems_are_solved(seed, n, symmetric):
@@ -202,32 +278,19 @@ def permutations(seed, n, count):
     return [rng.permutation(n).astype(np.int32) for _ in range(count)]
 
 
-def crossed(kind, seed, one, other):
-    rng = RandomNumbers(seed)
-    if kind == "uniform":
-        return dense.crossed_uniformly(rng, one, other)
-    values = np.random.default_rng(seed).integers(0, 9, (2, len(one), len(one)))
-    return dense.crossed_block(rng, *map(dense.differences, values), one, other)
-
-
-@pytest.mark.parametrize("kind", ["uniform", "block"])
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
-def test_children_are_permutations_and_keep_what_parents_share(kind, n):
+def test_children_are_permutations_and_keep_what_parents_share(n):
     for seed in range(20):
         one, other = permutations(seed, n, 2)
-        child = crossed(kind, seed, one, other)
+        child = dense.crossed_uniformly(RandomNumbers(seed), one, other)
         assert child.dtype == np.int32
         assert sorted(child.tolist()) == list(range(n))
         assert np.array_equal(child[one == other], one[one == other])
-        assert np.array_equal(crossed(kind, seed, one, one), one)
-
-
-def empty(n, alike):
-    return Population(np.empty((0, n), np.int32), np.empty(0, np.int64), alike)
+        assert np.array_equal(dense.crossed_uniformly(RandomNumbers(seed), one, one), one)
 
 
 def test_the_worst_member_leaves_and_equal_ones_do_not_enter():
-    pool = empty(3, 2)
+    pool = Population(np.empty((0, 3), np.int32), np.empty(0, np.int64))
     for cost, place in ((5, [0, 1, 2]), (7, [1, 2, 0]), (7, [1, 2, 0]), (9, [2, 0, 1])):
         pool.add(np.array(place, np.int32), cost, 2)
     assert sorted(pool.costs.tolist()) == [5, 7]
@@ -235,21 +298,6 @@ def test_the_worst_member_leaves_and_equal_ones_do_not_enter():
     pool.add(np.array([0, 2, 1], np.int32), 6, 2)
     assert sorted(pool.costs.tolist()) == [5, 6]
     assert pool.fruitless_children == 0
-
-
-def test_like_ones_compete_with_each_other_only():
-    pool = empty(10, 8)
-    first, second = np.arange(10, dtype=np.int32), np.arange(10, dtype=np.int32)[::-1].copy()
-    pool.add(first, 10, 5)
-    pool.add(second, 90, 5)
-    variant = first.copy()
-    variant[:2] = first[1], first[0]  # shares eight places
-    pool.add(variant, 9, 5)
-    assert sorted(pool.costs.tolist()) == [9, 10, 90]
-    twin = empty(10, 7)
-    for place, cost in ((first, 10), (second, 90), (variant, 11), (variant, 9)):
-        twin.add(place, cost, 5)
-    assert sorted(twin.costs.tolist()) == [9, 90]
 
 
 def test_an_end_is_asked_for():

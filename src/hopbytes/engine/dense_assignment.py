@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -102,6 +104,56 @@ def tabu_many(
     return result, change, done
 
 
+@frozen(eq=False)
+class Similarity:
+    """By how much each two tasks or places differ, and for each one all of them, similar ones first."""
+
+    difference: Int64  # int64[n, n]
+    order: Int32  # int32[n, n]
+
+    @classmethod
+    def of_rows(cls, rows: Int64) -> Similarity:
+        """Compare the rows of a matrix; O(n^3)."""
+        difference = np.stack([np.abs(rows - row).sum(axis=1) for row in rows])
+        order = np.argsort(difference, axis=1, kind="stable").astype(np.int32)
+        return cls(difference, order)
+
+
+@frozen
+class BlockAnnealingSettings:
+    """The length and the temperature of an annealing of blocks."""
+
+    iterations: int  # the most exchanges of two tasks
+    descents: int  # the most exchanges of two blocks, after each of which a descent follows
+    temperature: float  # in units of the cost
+
+
+def anneal_blocks(
+    problem: DenseProblem, tasks: Similarity, places: Similarity, place: Int32, seeds: UInt64,
+    settings: BlockAnnealingSettings, *, control: RunControl = DEFAULT_CONTROL
+) -> tuple[Int32, Int32, Int64]:
+    """Anneal several permutations by exchanges of blocks; return the last ones, the best ones, exchanges.
+
+    Two blocks of similar tasks, or the tasks of two blocks of similar places, change places, and a descent
+    follows. Places are similar if their distances to all places differ little, and tasks if their flows do.
+    """
+    flag, counted_work = control.flag(), np.zeros(1, np.int64)
+    last = np.ascontiguousarray(place, np.int32).copy()
+    best, done = last.copy(), np.zeros(len(seeds), np.int64)
+    numbers = {"iterations": settings.iterations, "descents": settings.descents}
+    interruptible(
+        lambda: compiled.anneal_blocks(
+            problem.flow.reshape(-1), problem.distance.reshape(-1), problem.linear_cost.reshape(-1),
+            problem.symmetric, tasks.difference.reshape(-1), tasks.order.reshape(-1),
+            places.difference.reshape(-1), places.order.reshape(-1), seeds, numbers,
+            settings.temperature, control.threads, (flag, counted_work), last.reshape(-1), best.reshape(-1),
+            done,
+        ),
+        flag, control, _size(problem.n, len(seeds), settings.iterations), counted_work,
+    )
+    return last, best, done
+
+
 def _size(n: int, searches: int, iterations: int) -> int:
     """Return the size of a call in the units of :data:`SMALL`: below it, calls take a few milliseconds."""
     return min(SMALL, searches * (n + iterations) * n**2 // 1000)
@@ -129,89 +181,43 @@ def crossed_uniformly(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:
     return place
 
 
-def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
-    """Return `other` with the tasks that `one` has on `places`.
-
-    A task that loses its place gets the one that the new task leaves, so that tasks outside of the block
-    stay where they are: the partially mapped crossover of Goldberg and Lingle (1985). If the parents hold
-    the same groups of tasks on different groups of places, two whole groups are exchanged.
-    """
-    place, at = other.tolist(), np.argsort(other).tolist()
-    source = np.argsort(one)[places].tolist()
-    for here, task in zip(places.tolist(), source, strict=True):
-        there, displaced = place[task], at[here]
-        place[displaced], place[task] = there, here
-        at[there], at[here] = displaced, task
-    return np.array(place, np.int32)
-
-
-def differences(rows: Int64) -> Int64:
-    """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3)."""
-    return np.stack([np.abs(rows - row).sum(axis=1) for row in rows])
-
-
-def crossed_block(rng: RandomNumbers, of_tasks: Int64, of_places: Int64, one: Int32, other: Int32) -> Int32:
-    """Take the places of similar tasks, or the tasks of similar places, from one and the rest from the other.
-
-    Places are similar if their distances to all places differ little, and tasks if their flows do. If tasks
-    and places form groups, on several levels, blocks of any size cover whole groups, whose arrangement in a
-    good parent the child inherits. A block holds between two and a third of all tasks; O(n log n).
-    """
-    n = len(one)
-    by_tasks = rng.happens(0.5)
-    difference = (of_tasks if by_tasks else of_places)[rng.below(n)]
-    size = min(n, 2 + rng.below(max(1, n // 3 - 1)))
-    # Equally similar ones are drawn at random.
-    similar = np.lexsort((rng.words(n), difference))[:size]
-    return transplanted(one, other, one[similar].astype(np.int64) if by_tasks else similar)
-
-
 @dataclass(slots=True, eq=False)
 class Population:
-    """Different permutations; one that shares over `alike` places with a member competes with it only."""
+    """Different permutations."""
 
     members: Int32
     costs: Int64
-    alike: int
     fruitless_children: int = 0
 
     def add(self, place: Int32, cost: int, limit: int) -> None:
         """Let a child enter, in place of the worst member if full; reject duplicates and worse ones."""
         self.fruitless_children += 1
-        rival = self._rival(place)
-        if rival is None and len(self.members) < limit:
+        if (self.members == place).all(axis=1).any():
+            return
+        if len(self.members) < limit:
             self.members = np.vstack([self.members, place[None, :]])
             self.costs = np.append(self.costs, cost)
         else:
-            rival = int(self.costs.argmax()) if rival is None else rival
-            if cost >= self.costs[rival]:
+            worst = int(self.costs.argmax())
+            if cost >= self.costs[worst]:
                 return
-            self.members[rival], self.costs[rival] = place, cost
+            self.members[worst], self.costs[worst] = place, cost
         self.fruitless_children = 0
 
-    def _rival(self, place: Int32) -> int | None:
-        """Return the member most like a permutation, if they are too much alike to be both members."""
-        if not len(self.members):
-            return None
-        shared = np.count_nonzero(self.members == place, axis=1)
-        nearest = int(shared.argmax())
-        return nearest if shared[nearest] > self.alike else None
 
-
-#: Searches per generation, and descents, which are short. Constants, so that the result does not depend on
-#: the number of threads.
+#: Searches per generation, a constant, so that the result does not depend on the number of threads.
 WIDTH = 2
-WIDTH_OF_DESCENTS = 8
 #: The spread of local optima (standard deviation over mean, times the root of n) from which on they count as
-#: diverse. Good solutions then lie in few regions far apart, and many short searches find the best region.
+#: diverse. Good solutions then lie in few regions far apart, between which whole blocks have to be exchanged.
 #: With a smaller spread all optima are nearly alike and longer searches gain more. (Averages over n terms
 #: vary by one over the root of n.)
 WIDE_SPREAD = 0.12
-#: The most members of a population per task; with few tasks there are few local optima.
-MEMBERS_PER_TASK = 8
-#: Tenths of all places that two members of a population of descents may share. Without a bound such a
-#: population consists of variants of one solution before blocks of others are tried.
-ALIKE_TENTHS = 9
+#: An annealing of blocks begins at this share of the cost per task and cools by this factor, so many times.
+HOTTEST = 0.3
+COOLING = 0.9
+COOLINGS = 16
+#: The descents per task of the longest annealing before the first population of tabu searches.
+FIRST_ANNEALINGS = 16
 #: Consecutive children per member that do not enter the population, after which it is replaced.
 FRUITLESS_CHILDREN = 4
 #: Above every cost.
@@ -223,28 +229,17 @@ class EvolutionSettings:
     """The parameters of the population (see :func:`evolve`)."""
 
     population: int = 16  # number of solutions that are kept
-    #: number of solutions in the first population that is improved by descents; the next ones have twice as
-    #: many each. 0: no such populations.
-    descending: int = 64
+    #: the most descents per task in one annealing of blocks; the first one has one per task, and each of the
+    #: next ones twice as many. 0: no annealing of blocks.
+    descending: int = 1024
     short: int = 2  # exchanges of one tabu search over n, for diverse and for similar local optima
     long: int = 10
-    #: consecutive populations without a new best after which the search ends, regardless of the limits;
-    #: larger populations count several times. Small problems are usually solved long before.
+    #: consecutive populations and annealings of full length without a new best after which the search ends,
+    #: regardless of the limits. Small problems are usually solved long before.
     renewals: int = 20
 
 
 DEFAULT_EVOLUTION = EvolutionSettings()
-
-
-@frozen
-class _Way:
-    """How a population is improved: its size, searches per generation, and whether blocks are crossed."""
-
-    size: int
-    iterations: int
-    fruitless: int = 0
-    width: int = WIDTH
-    blocks: bool = False
 
 
 def evolve(
@@ -255,9 +250,9 @@ def evolve(
 
     The memetic search follows Benlic and Hao (2015), but the spread of local optima determines the length of
     its tabu searches, and populations that no longer change are replaced by new ones. If local optima are
-    diverse, larger populations compete, whose children are improved by descents only and inherit whole blocks
-    as well; a new population is improved in the way whose last one has found the lower cost. With more than
-    :data:`FEW_TASKS` tasks a single solution is improved by iterated local search.
+    diverse, annealings of blocks compete, which exchange whole groups of tasks; what has ended with the lower
+    cost comes next. With more than :data:`FEW_TASKS` tasks a single solution is improved by iterated local
+    search.
     """
     if limit is None and control.deadline is None:
         raise ValueError("evolve needs a limit of work or a deadline")
@@ -267,17 +262,28 @@ def evolve(
     if problem.n > FEW_TASKS:
         run.improve_best()
         return run.best, run.exchanges
-    ways, first = run.prepare(settings)
-    ends = [run.improve_population(first if way is ways[-1] else None, way) for way in ways]
+    first = run.first_population(settings.population)
+    spread = _relative_deviation([problem.cost(each) for each in first[1:]]) * math.sqrt(problem.n)
+    diverse = spread > WIDE_SPREAD
+    exchanges = problem.n * (settings.short if diverse else settings.long)
+    ways: list[Callable[[], int]] = []
+    ends: list[int] = []
+    if diverse and settings.descending:
+        ways.append(partial(run.anneal, settings.descending))
+        ends.append(run.first_annealings(settings.descending))
+    ways.append(partial(run.improve_population, settings.population, exchanges))
+    ends.append(run.improve_population(settings.population, exchanges, first))
     fruitless = 0
     while not run.over and fruitless < settings.renewals:
         before, best = run.least, ends.index(min(ends))
-        if ways[best].blocks:
-            size = min(2 * ways[best].size, max(settings.descending, MEMBERS_PER_TASK * problem.n))
-            ways[best] = replace(ways[best], size=size)
-        ends[best] = run.improve_population(None, ways[best])
-        fruitless = 0 if run.least < before else fruitless + ways[best].size // settings.population
+        ends[best] = ways[best]()
+        fruitless = 0 if run.least < before else fruitless + 1
     return run.best, run.exchanges
+
+
+#: From permutations (one per row), a seed for each, the most exchanges and a control: improved permutations,
+#: and their exchanges.
+_Improvement = Callable[[Int32, UInt64, int, RunControl], tuple[Int32, Int64]]
 
 
 @dataclass(slots=True, eq=False)
@@ -293,25 +299,18 @@ class _Search:
     exchanges: int = 0
     over: bool = False
     least: int = field(init=False)
-    unlike: tuple[Int64, Int64] | None = None  # of tasks and of places, computed for the first block
+    annealed: int = 0  # descents per task in the last annealing of blocks
+    similar: tuple[Similarity, Similarity] = field(init=False)  # tasks and places, for the first annealing
 
     def __post_init__(self) -> None:
         self.least = self.problem.cost(self.best)
 
-    def prepare(self, settings: EvolutionSettings) -> tuple[list[_Way], Int32]:
-        """Descend from random permutations; return how populations are improved, and a first population."""
-        n, found = self.problem.n, [self.best[None, :]]
-        while sum(map(len, found)) < settings.population and not self.over:
-            found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])
-        members = np.vstack(found)
-        spread = _relative_deviation([self.problem.cost(each) for each in members[1:]]) * math.sqrt(n)
-        if spread <= WIDE_SPREAD:
-            return [_Way(settings.population, n * settings.long)], members
-        tabu = _Way(settings.population, n * settings.short)
-        if not settings.descending:
-            return [tabu], members
-        descents = _Way(settings.descending, 20 * n, 1, WIDTH_OF_DESCENTS, blocks=True)
-        return [descents, tabu], members
+    def first_population(self, size: int) -> Int32:
+        """Descend from random permutations; the first member is the given permutation."""
+        found = [self.best[None, :]]
+        while sum(map(len, found)) < size and not self.over:
+            found.append(self.improve(self.random_permutations(WIDTH), 20 * self.problem.n, fruitless=1)[0])
+        return np.vstack(found)
 
     def improve_best(self) -> None:
         """Improve the best permutation, perturbing it more strongly until a better one is found."""
@@ -324,30 +323,77 @@ class _Search:
             self.improve(begin[None, :], 2 * n)
             fruitless = 0 if self.least < before else fruitless + 1
 
-    def improve_population(self, first: Int32 | None, way: _Way) -> int:
+    def improve_population(self, size: int, iterations: int, first: Int32 | None = None) -> int:
         """Improve one population until it no longer changes; return its least cost."""
         n = self.problem.n
-        alike = n * ALIKE_TENTHS // 10 if way.blocks else n - 1
-        pool = Population(np.empty((0, n), np.int32), np.empty(0, np.int64), alike)
-        for begin in range(0, way.size, way.width):
+        pool = Population(np.empty((0, n), np.int32), np.empty(0, np.int64))
+        for begin in range(0, size, WIDTH):
             if self.over:
                 break
-            width = min(way.width, way.size - begin)
+            width = min(WIDTH, size - begin)
             parents = self.random_permutations(width) if first is None else first[begin : begin + width]
-            self.improve_generation(pool, parents, way)
+            self.improve_generation(pool, parents, size, iterations)
         pool.fruitless_children = 0
-        most = FRUITLESS_CHILDREN * way.size
+        most = FRUITLESS_CHILDREN * size
         while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
-            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(way.width)]
-            children = np.stack([self.child(pool.members[i], pool.members[j], way) for i, j in pairs])
-            self.improve_generation(pool, children, way)
+            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(WIDTH)]
+            children = [crossed_uniformly(self.rng, pool.members[i], pool.members[j]) for i, j in pairs]
+            self.improve_generation(pool, np.stack(children), size, iterations)
         return int(pool.costs.min(initial=NEVER))
 
-    def improve_generation(self, pool: Population, begin: Int32, way: _Way) -> None:
-        for place, cost in zip(*self.improve(begin, way.iterations, way.fruitless), strict=True):
-            pool.add(place, int(cost), way.size)
+    def improve_generation(self, pool: Population, begin: Int32, size: int, iterations: int) -> None:
+        for place, cost in zip(*self.improve(begin, iterations), strict=True):
+            pool.add(place, int(cost), size)
+
+    def first_annealings(self, most: int) -> int:
+        """Anneal ever longer, until a population of tabu searches competes; return the least cost."""
+        rows = self.problem.flow, self.problem.distance
+        self.similar = Similarity.of_rows(rows[0]), Similarity.of_rows(rows[1])
+        least = self.anneal(most)
+        while not self.over and self.annealed < min(most, FIRST_ANNEALINGS):
+            least = min(least, self.anneal(most))
+        return least
+
+    def anneal(self, most: int) -> int:
+        """Anneal the best permutation and a random one, twice as long as the last time.
+
+        What is best keeps its large groups and improves inside, while random ones find other arrangements.
+        Returns the least cost if that has changed, otherwise the cost reached from the random permutation.
+        """
+        n, before, other = self.problem.n, self.least, NEVER
+        self.annealed = min(most, max(1, 2 * self.annealed))
+        descents, temperature = -(-self.annealed * n // COOLINGS), HOTTEST * self.least / n
+        last = np.vstack([self.best, self.random_permutations(WIDTH - 1)])
+
+        def search(
+            begin: Int32, seeds: UInt64, iterations: int, control: RunControl
+        ) -> tuple[Int32, Int64]:
+            nonlocal last
+            chosen = BlockAnnealingSettings(iterations, descents, temperature)
+            last, best, done = anneal_blocks(
+                self.problem, *self.similar, begin, seeds, chosen, control=control
+            )
+            return best, done
+
+        for _ in range(COOLINGS):
+            costs = self.search_from(last, descents * n, search)[1]
+            other = min(other, int(costs[1:].min(initial=NEVER)))
+            temperature *= COOLING
+        return self.least if self.least < before else other
 
     def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
+        """Search from all rows of `begin` by tabu searches or descents."""
+
+        def search(
+            begin: Int32, seeds: UInt64, iterations: int, control: RunControl
+        ) -> tuple[Int32, Int64]:
+            chosen = TabuSettings(iterations, fruitless=fruitless)
+            place, _, done = tabu_many(self.problem, begin, seeds, chosen, control=control)
+            return place, done
+
+        return self.search_from(begin, iterations, search)
+
+    def search_from(self, begin: Int32, iterations: int, search: _Improvement) -> tuple[Int32, Int64]:
         """Search from all rows of `begin`; an unfinished generation is discarded."""
         if self.limit is not None:
             left = (self.limit - self.arcs) // max(1, len(begin)) // (self.problem.n**2 // 8 + 1)
@@ -363,10 +409,7 @@ class _Search:
 
         if not self.over and iterations > 0 and len(begin):
             seeds = self.rng.words(len(begin)) >> np.uint64(1)
-            place, _, done = tabu_many(
-                self.problem, begin, seeds, TabuSettings(iterations, fruitless=fruitless),
-                control=replace(self.control, spend=spend, watch=None),
-            )
+            place, done = search(begin, seeds, iterations, replace(self.control, spend=spend, watch=None))
         if not whole:
             self.over = True
             return begin[:0], np.empty(0, np.int64)
@@ -380,13 +423,6 @@ class _Search:
 
     def random_permutations(self, count: int) -> Int32:
         return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
-
-    def child(self, one: Int32, other: Int32, way: _Way) -> Int32:
-        if way.blocks and self.rng.coins(1)[0]:
-            if self.unlike is None:
-                self.unlike = differences(self.problem.flow), differences(self.problem.distance)
-            return crossed_block(self.rng, *self.unlike, one, other)
-        return crossed_uniformly(self.rng, one, other)
 
 
 def _relative_deviation(costs: list[int]) -> float:

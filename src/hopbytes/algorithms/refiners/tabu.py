@@ -40,7 +40,7 @@ class Tabu(Refiner):
     #: average. For sparser patterns searches that evaluate fewer pairs are better.
     sparse_up_to: int = FEW_TASKS
     population: int = 16  #: see :class:`hopbytes.engine.dense_assignment.EvolutionSettings`.
-    descending: int = 64
+    descending: int = 1024
     short: int = 2
     long: int = 10
     renewals: int = 20

@@ -75,7 +75,7 @@ def _level_times(graph: CommGraph, where: Allocation) -> Times:
     if missing:
         raise UnsupportedError(
             f"weight time: there is no latency or bandwidth of {', '.join(missing)}, expected both for "
-            "every level ('hopbytes probe' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
+            "every level ('hopbytes probe --measure' finds them; or write node:8@10:lat=2e-6:bw=1e9)"
         )
     latencies, per_bytes = zip(*map(_seconds, where.machine.levels[::-1]), strict=True)
     exponent = _exponent(graph, max(latencies), max(per_bytes))

@@ -89,7 +89,8 @@ def missing(what: str) -> UnsupportedError:
     """Return the error about a machine that lacks `what` while nothing may be assumed."""
     return UnsupportedError(
         f"simulate: there is no {what}, expected one in the machine (node:8@10:bw=12.5e9:lat=1e-6, "
-        f"torus:4x4:bw=10000000000:lat=1e-7, 'hopbytes probe') or `assume` with one of {', '.join(NAMED)}"
+        f"torus:4x4:bw=10000000000:lat=1e-7, 'hopbytes probe --measure') or `assume` with one of "
+        f"{', '.join(NAMED)}"
     )
 
 

@@ -85,7 +85,7 @@ def test_levels_that_part_nobody_need_no_values():
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("node:2 core:2", "no latency or bandwidth of core node"),
+        ("node:2 core:2", "no latency or bandwidth of core node --measure"),
         ("node:2@10:lat=1e-6 core:2@1:lat=1e-7:bw=1e10", "no latency or bandwidth of node"),
         ("torus:2x2", "no latency of a hop bandwidth of links"),
         ("torus:2x2:lat=1e-6", "no bandwidth of links"),

@@ -1,8 +1,8 @@
 // Annealed exchanges of blocks of tasks, for dense quadratic assignment with groups within groups.
 //
-// Where tasks and places form groups, whole groups have to exchange their places, and every single exchange on
-// the way costs more. A step exchanges two blocks of similar tasks, or the tasks on two blocks of similar places,
-// descends to a local optimum, and keeps it as simulated annealing would (Martin, Otto, Felten 1991).
+// Where tasks and places form groups, whole groups have to exchange their places, and every single exchange
+// on the way costs more. A step exchanges two blocks of similar tasks, or the tasks on two blocks of similar
+// places, descends to a local optimum, and keeps it as simulated annealing would (Martin, Otto, Felten 1991).
 #pragma once
 #include "assignment/annealing.hpp"
 #include "assignment/tabu.hpp"
@@ -15,7 +15,7 @@ struct BlockAnnealingOptions {
   double temperature = 0;  // in units of the cost
 };
 
-// Row-major n x n matrices: by how much the items i and j differ, and all items for each i, similar ones first.
+// Row-major n x n matrices: by how much two items differ, and for each item all of them, similar ones first.
 struct Similarity {
   In<int64_t> difference;
   In<int32_t> order;
@@ -146,7 +146,7 @@ template <class T> class BlockAnnealing {
 
 }  // namespace tabu_detail
 
-// Anneals several permutations (one per row of `place`), in parallel. Rows of `best` become the best ones seen.
+// Anneals several permutations (one per row of `place`), in parallel. Rows of `best` become the best ones.
 inline void anneal_blocks(const DenseProblem& problem, const Similarity& tasks, const Similarity& places,
                           Out<int32_t> place, In<uint64_t> seed, const BlockAnnealingOptions& options,
                           const Control& control, Out<int32_t> best, Out<int64_t> done) {

@@ -110,9 +110,9 @@ template <class T> class Search {
   int64_t unrecorded_ = 0;  // scanned edges that the control does not know yet
 };
 
-// Calls work(number) with a number of the type in which the search is fastest: narrow types first, because more
-// of their numbers fit a register. Floating-point types represent these integers exactly and multiply faster
-// than integers of the same width.
+// Calls work(number) with a number of the type in which the search is fastest: narrow types first, because
+// more of their numbers fit a register. Floating-point types represent these integers exactly and multiply
+// faster than integers of the same width.
 template <class Work> auto with_numbers(const DenseProblem& problem, Work work) {
   const double largest = largest_number(problem);
   if (largest < fits<float>()) return work(float{});

@@ -83,12 +83,14 @@ std::vector<int64_t> capacities(const hopbytes_options& options, int64_t k) {
   return capacity;
 }
 
-// The settings for an effort of -1, 0 or 1. Where all blocks are equally far apart, cuts in narrower regions
-// are as light (0.996 to 0.999 of them for 16, 64 and 96 blocks of 13 meshes) and take less time.
-DeepContext context_of(int32_t effort, bool flat) {
+// The settings for an effort of -1, 0 or 1.
+DeepContext context_of(int32_t effort) {
   DeepContext context;
-  if (effort < 0) context.per_child = context.per_child_of_box = 100, context.refinement.flow.rounds = 1;
-  if (effort < 0 && flat) context.refinement.flow.width = 2, context.refinement.flow.layers = 2;
+  if (effort < 0) {
+    context.per_child = context.per_child_of_box = 100;
+    context.refinement.flow.rounds = 1;
+    context.refinement.flow.width = context.refinement.flow.layers = 2;
+  }
   if (effort > 0) {
     context.anew = true;
     context.initial = DeepContext::kMoreInitial;
@@ -108,7 +110,7 @@ void search(const CheckedGraph& graph, const TreeMachine& machine, In<int64_t> c
   int32_t flag = 0;
   const TimeLimit limit(options.time_limit, flag);
   const Control control = Control(&flag).with_team(team);
-  const DeepContext context = context_of(options.effort, std::ssize(groups) == machine.pes());
+  const DeepContext context = context_of(options.effort);
   const auto find = [&]<class W>(Graph<W> view) {
     view.linear_cost = fixed;
     deep_multisection(view, levels, context, options.seed, control, part);

@@ -120,7 +120,8 @@ template <class T> class BlockAnnealing {
       Pair pick;
       uint64_t seen = 0;
       changes.allowed_pairs(least, [&](int64_t i, int64_t j) {
-        if (++seen == 1 || rng_.below(seen) == 0) pick = {i, j};
+        ++seen;
+        if (seen == 1 || rng_.below(seen) == 0) pick = {i, j};
       });
       total += exchange(changes, pick.i, pick.j);
     }

@@ -158,7 +158,7 @@ def method_of(
         asked = chain(mapper, *more).refiners
         return Method(objective, Sequence(mapper, asked=asked, named=True), mapper, asked, None)
     rivals = _orders_of_training(objective, graph, where)
-    if limited and name != PARTITIONER and graph.n > where.k:
+    if limited and name != PARTITIONER and graph.n > max(where.k, ORDERED_UP_TO):
         # A limit may end the other presets in their first cuts, whose mappings are far worse.
         rivals = (*rivals, composed(presets[PARTITIONER](), objective))
     steps = composed(given, objective, rivals, chain(given.mapper, *more).refiners)

@@ -246,3 +246,12 @@ def test_a_limit_that_ends_a_preset_early_leaves_the_mapping_of_turbo(preset):
     found = map_tasks(graph, where, preset, **options, limits=limits)
     assert found.info["comm_cost"] <= turbo.info["comm_cost"]
     assert found.info["work"]["arcs"] <= turbo.info["work"]["arcs"]
+
+
+def test_a_generous_limit_costs_no_second_search_where_tasks_are_fixed():
+    graph, where = hb.read("stencil:20x20x20"), hb.allocate("node:4@100 core:8@1")
+    options = {"partition": True, "threads": 1, "constraints": hb.Constraints(fixed={0: 3})}
+    unlimited, limited = (
+        map_tasks(graph, where, "fast", **options, limits=limits) for limits in (None, hb.Limits(work=10**12))
+    )
+    assert limited.info["work"]["arcs"] == unlimited.info["work"]["arcs"]

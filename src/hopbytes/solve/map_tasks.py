@@ -187,7 +187,9 @@ def map_tasks(
     aim = aim_of(
         graph, where, method, objective, weight, constraints, partition, limited=limits.limited
     )
-    found = method_of(method, aim.objective, graph, where, limited=limits.limited)
+    # Constraints of tasks are for the mapper of `fast`, which would run twice if `turbo` competed.
+    competes = limits.limited and not constraints.of_tasks
+    found = method_of(method, aim.objective, graph, where, limited=competes)
     form = _search_form(graph, where, weight, found.objective)
     request = Request(
         partition, imbalance, constraints.strict, constraints.bound, where.use,

@@ -16,7 +16,6 @@ from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import PLACED_UP_TO, VCycle
-from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.util.options import build
 from hopbytes.util.options import describe as _described
 from hopbytes.util.registry import Registry
@@ -93,7 +92,7 @@ def fast(device: str = "cpu") -> Chain:
         VCycle(cycles=0, most_tasks=most_tasks, annealing_sweeps=FAST_SWEEPS),
         Swap(
             several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0,
-            anneal_networks_up_to=PLACED_UP_TO, perturbations=100, one_way=5,
+            anneal_networks_up_to=PLACED_UP_TO, perturbations=100, few_dense=100, one_way=5,
         ),
         link_effort=1,
     )
@@ -140,7 +139,7 @@ def eco() -> Chain:
         Swap(
             several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256,
             anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=1440,
-            perturbation_work=100,
+            perturbation_work=100, few_dense=300,
         ),
         weaker="fast",
         slot_choices=1,
@@ -149,13 +148,8 @@ def eco() -> Chain:
 
 @presets.register("strong")
 def strong() -> Chain:
-    """Better mappings with several times the work of `eco`.
-
-    For dense patterns a short tabu search with small populations follows, since exchanges alone end far from
-    the best mapping there.
-    """
+    """Better mappings with several times the work of `eco`."""
     from hopbytes.algorithms.refiners.evolve import Evolve
-    from hopbytes.algorithms.refiners.tabu import Tabu
 
     return chain(
         Multisection(
@@ -169,13 +163,12 @@ def strong() -> Chain:
         VCycle(cycles=0, annealing_sweeps=900),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=PLACED_UP_TO, subtrees=1,
-            repartitionings=6, perturbations=5000, one_way=100,
+            repartitionings=6, perturbations=5000, few_dense=1200, one_way=100,
         ),
         Evolve(
             steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,
             perturbations=150, work=200
         ),
-        Tabu(work=100, largest=FEW_TASKS, sparse_up_to=0, descending=16, renewals=2),
         link_effort=16,
         weaker="eco",
     )

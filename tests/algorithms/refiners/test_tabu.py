@@ -1,5 +1,6 @@
 """The refiner tabu on mapping problems: what it reads, what it refuses to touch, what it reaches."""
 
+import itertools
 
 import numpy as np
 import pytest
@@ -52,6 +53,27 @@ def test_what_is_not_one_task_per_pe_stays_as_it_is():
     order = np.array([2, 0, 1], np.int32)
     assert Tabu().refine(small, where, order, Bounds(ones), Effort()) is order
     assert Tabu(largest=2).refine(small, where, order, Bounds(ones, ones, exact=True), Effort()) is order
+
+
+@pytest.mark.parametrize("machine", ["node:2@10 core:3@1", "torus:3x2", "mesh:6"])
+def test_small_dense_patterns_are_solved(machine):
+    """Presets end at the optimum, which all 720 permutations tell, by tabu search in place of annealing."""
+    flow = np.triu(np.random.default_rng(5).integers(1, 1000, (6, 6)), 1)
+    graph, where = hb.CommGraph.from_dense(flow + flow.T), hb.allocate(machine)
+    cost = CommCost().value
+    least = min(cost(graph, where, np.array(p, np.int32)) for p in itertools.permutations(range(6)))
+    for preset in ("fast", "eco", "strong"):
+        found = map_tasks(graph, where, preset)
+        assert found.info["comm_cost"] == least
+        assert found.info["work"]["tabu_exchanges"] > 0
+
+
+@pytest.mark.parametrize("exchanges", [1, 3])
+def test_exchanges_per_task_are_limited(exchanges):
+    flow = np.random.default_rng(2).integers(0, 99, (20, 20))
+    graph, where = hb.CommGraph.from_dense(flow), hb.allocate("torus:4x5")
+    found = map_tasks(graph, where, ["identity", f"tabu:exchanges={exchanges},population=2"])
+    assert 0 < found.info["work"]["tabu_exchanges"] <= exchanges * 20 * (20**2 // 8 + 1) // (20**2 // 8)
 
 
 def test_fixed_and_forbidden_places_are_kept():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
@@ -33,6 +35,7 @@ class Tabu(Refiner):
     #: pairs count as one edge). With 0 the search runs until the deadline or the work limit of the whole run;
     #: if there is neither, the default applies. Small problems end earlier, see `renewals`.
     work: int = DEFAULT_WORK
+    exchanges: int = 0  #: maximum number of exchanges per task; 0 means no further limit
     #: mappings of more tasks are returned unchanged, since an exchange takes O(n²) time and the search needs
     #: the memory of eight matrices
     largest: int = 1024
@@ -59,7 +62,7 @@ class Tabu(Refiner):
             self.population, self.descending, self.short, self.long, renewals=self.renewals
         )
         better, exchanges = evolve(
-            DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, limit=self._limit(effort),
+            DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, limit=self._limit(n, effort),
             settings=settings, control=effort.run_control(),
         )
         effort.count(tabu_exchanges=exchanges)
@@ -71,9 +74,11 @@ class Tabu(Refiner):
         # The search rounds very large numbers, so the exact cost decides.
         return better if cost(better) <= cost(pe) else pe
 
-    def _limit(self, effort: Effort) -> int | None:
+    def _limit(self, n: int, effort: Effort) -> int | None:
         """Return the work limit of this search in scanned edges; None if only the deadline ends it."""
         own = self.work * MILLION if self.work else None
+        if self.exchanges:
+            own = min(own or sys.maxsize, self.exchanges * n * (n**2 // 8 + 1))
         if effort.work_limit is not None:
             left = max(0, effort.work_limit - effort.work.get("arcs", 0))
             return left if own is None else min(own, left)

@@ -57,7 +57,7 @@ template <class Weight> using RowSum = std::make_unsigned_t<Weight>;
 
 // Writes the rows of the coarse vertices begin .. end - 1 to the beginning of the arrays of arcs, and returns
 // their number of arcs: parallel edges are merged, edges inside a coarse vertex vanish. `map` gives the
-// coarse vertex of every vertex, and `members` the vertices of each of these. All sums are 0 before and after.
+// coarse vertex of every vertex, `members` the vertices of each of these. All sums are 0 before and after.
 template <class W, class Weight>
 int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t begin, int64_t end,
                       const Buckets<int32_t>& members, RowSum<Weight>* sum,

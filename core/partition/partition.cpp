@@ -73,14 +73,14 @@ void Partition<W>::project(const Graph<W>& finer, std::span<const int32_t> map) 
 template <class W> void Partition<W>::find_boundary() {
   if (boundary_known_) return;
   connectivity_.attach(*g_, block_.data());
+  boundary_.clear();
   std::vector<std::vector<int32_t>> found((g_->n + kVerticesPerRange - 1) / kVerticesPerRange);
   parallel_ranges(g_->n, kVerticesPerRange, team_, [&](int32_t, int64_t begin, int64_t end) {
-    std::vector<int32_t>& own = found[begin / kVerticesPerRange];
+    std::vector<int32_t>& own = found.size() == 1 ? boundary_ : found[begin / kVerticesPerRange];
     for (auto v = static_cast<int32_t>(begin); v < end; ++v)
       if ((may_be_boundary_.empty() || may_be_boundary_[v] || has_cheaper_block(v)) && on_boundary(v))
         own.push_back(v);
   });
-  boundary_.clear();
   for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
   boundary_known_ = true;
 }

@@ -1,6 +1,5 @@
 // Binds the parts of a multilevel mapping in which all threads work on one level of a large graph, and the
 // two steps by which road-like graphs are coarsened.
-#include "graph/unit_weight.hpp"
 #include "partition/coarsening/natural_cuts.hpp"
 #include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
@@ -26,24 +25,16 @@ template <class Work> auto on_level(const LevelArrays& a, Team& team, Work work)
   expect_graph(Csr{a.start, a.target, a.wide}, team);
   expect((a.narrow.empty() || a.narrow.size() == a.target.size()) && std::ssize(a.load) == a.n(),
          "arrays of a graph");
-  const auto view = [&](auto graph) {
+  const auto on = [&]<class W>(In<W> weight) {
+    Graph<W> graph;
     graph.n = a.n();
     graph.start = a.start.data();
     graph.adj = a.target.data();
     graph.load = Weights(a.load.data());
-    return graph;
+    if (!weight.empty()) graph.weight = Weights(weight.data());
+    return work(graph);
   };
-  if (!a.narrow.empty()) {
-    auto graph = view(Graph<int32_t>());
-    graph.weight = Weights(a.narrow.data());
-    return work(graph);
-  }
-  if (!a.wide.empty()) {
-    auto graph = view(Graph<int64_t>());
-    graph.weight = Weights(a.wide.data());
-    return work(graph);
-  }
-  return work(view(Graph<UnitWeight>()));
+  return a.wide.empty() ? on(a.narrow) : on(a.wide);
 }
 
 }  // namespace
@@ -71,13 +62,13 @@ void bind_parallel(nb::module_& m) {
                       (narrow.empty() ? wide.size() : narrow.size()) >= arrays.target.size(),
                   "clusters");
            expect_below(map, count, "clusters", team);
-           on_level(arrays, team, [&]<class W>(const Graph<W>& graph) {
+           on_level(arrays, team, [&](const auto& graph) {
              control.record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
              const auto contract = [&](auto weights) {
                contract_to(graph, map, count, team, CoarseArrays{indptr, targets, weights, loads});
              };
-             if (std::is_same_v<W, int32_t> || !narrow.empty()) contract(narrow);
-             else if constexpr (!std::is_same_v<W, int32_t>) contract(wide);
+             if (narrow.empty()) contract(wide);
+             else contract(narrow);
              return 0;
            });
          });

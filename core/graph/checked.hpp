@@ -2,7 +2,6 @@
 // them when objects are made; this is the one pass that ends a call with an error in place of the process,
 // should an array have changed since.
 #pragma once
-#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>

@@ -6,7 +6,6 @@
 
 namespace hopbytes {
 
-// Sets `first` to `found` if that is less.
 inline void set_if_less(std::atomic<int64_t>& first, int64_t found) {
   int64_t now = first.load(std::memory_order_relaxed);
   while (found < now && !first.compare_exchange_weak(now, found, std::memory_order_relaxed)) {

@@ -2,7 +2,6 @@
 // 64 bits (template), sums always 64.
 #pragma once
 #include <mutex>
-#include <utility>
 
 #include "graph/linear_cost.hpp"
 #include "graph/weights.hpp"

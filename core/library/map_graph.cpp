@@ -21,27 +21,16 @@ class TimeLimit {
   TimeLimit(double seconds, int32_t& flag) {
     if (seconds <= 0) return;
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
-    clock_ = std::thread([this, end, &flag] {
-      std::unique_lock<std::mutex> lock(lock_);
-      if (!ended_.wait_until(lock, end, [this] { return over_; })) Control(&flag).request_stop();
+    clock_ = std::jthread([end, &flag](const std::stop_token& ended) {
+      std::mutex own;
+      std::unique_lock<std::mutex> lock(own);
+      std::condition_variable_any().wait_until(lock, ended, end, [] { return false; });
+      if (!ended.stop_requested()) Control(&flag).request_stop();
     });
-  }
-  TimeLimit(const TimeLimit&) = delete;
-  ~TimeLimit() {
-    if (!clock_.joinable()) return;
-    {
-      const std::lock_guard<std::mutex> hold(lock_);
-      over_ = true;
-    }
-    ended_.notify_one();
-    clock_.join();
   }
 
  private:
-  std::mutex lock_;
-  std::condition_variable ended_;
-  bool over_ = false;
-  std::thread clock_;
+  std::jthread clock_;  // ends with this object
 };
 
 void check_options(const hopbytes_options& options) {

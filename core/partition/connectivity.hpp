@@ -1,10 +1,5 @@
 // The weight of the edges from a vertex to each block.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "graph/any_distance.hpp"
 #include "graph/graph.hpp"
 #include "util/zeroed_array.hpp"

@@ -23,17 +23,6 @@ struct SynchronousContext {
   const int32_t* community = nullptr;  // only equal ones are clustered together; null: all may be
 };
 
-// Coarsening of road-like graphs, see coarsening/fragments.hpp.
-struct FragmentContext {
-  int64_t fewest_vertices = 2000;  // of a graph that is coarsened so
-  int64_t repetitions = 3;         // that share the fragments
-  int32_t most_runs = 2;           // in place of each repetition, but not more than initial partitions
-  int64_t trees_per_block = 80;    // at least, so many clusters of trees and chains make a block
-  int64_t regions_per_block = 8;   // in which natural cuts are searched
-  int64_t cores_per_region = 4;
-  int64_t most_work = 64;          // scanned edges per arc and vertex
-};
-
 struct InitialContext {
   int32_t partitions = 1;         // compared at the contraction limit
   int32_t contraction_limit = 0;  // vertices of the graph on which they are compared
@@ -93,7 +82,6 @@ struct AnnealingContext {
 };
 
 struct Context {
-  FragmentContext fragments;
   InitialContext initial;
   RelaxationContext relaxation;
   AnnealingContext annealing;

@@ -1,9 +1,5 @@
 #include "partition/deep_multisection.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <numeric>
-
 #include "partition/bundles.hpp"
 #include "partition/coarsening/coarsen.hpp"
 #include "partition/group_members.hpp"
@@ -15,7 +11,6 @@
 #include "partition/refinement/synchronous_refinement.hpp"
 #include "partition/score.hpp"
 #include "util/memory.hpp"
-#include "util/rng.hpp"
 
 namespace hopbytes {
 
@@ -136,7 +131,6 @@ template <class W> class DeepMultisection {
     partition_->assign(*shown_, std::move(group));
   }
 
-  // Divides every group into its children.
   void divide(const Graph<W>& g) {
     const MachineLevel& level = levels_[depth_];
     std::vector<int32_t> group = partition_->take_blocks();

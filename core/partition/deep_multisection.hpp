@@ -1,9 +1,6 @@
 // Mapping to the PEs of a machine by one multilevel hierarchy: the groups of PEs are divided during
 // uncoarsening.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "partition/context.hpp"
 #include "partition/machine_levels.hpp"
 #include "graph/graph.hpp"

@@ -1,8 +1,5 @@
 #include "partition/exact_partitioner.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include "partition/group_members.hpp"
 #include "partition/initial/in_order.hpp"
 #include "partition/multilevel.hpp"
@@ -121,7 +118,6 @@ void ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<int
   }
 }
 
-// Computes several bisections and recombines the best one with the others.
 template <class W>
 void ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
   // On large graphs a repetition takes long, and the results differ little.

@@ -5,7 +5,6 @@
 // refines by two-way FM between pairs of blocks, which exchanges equal numbers of vertices. More than two
 // blocks are computed by recursive bisection.
 #pragma once
-#include "partition/context.hpp"
 #include "partition/initial/graph_growing.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"

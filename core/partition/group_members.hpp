@@ -1,14 +1,8 @@
 // Groups of vertices and the subgraphs that they induce.
 #pragma once
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "graph/graph.hpp"
 #include "util/control.hpp"
 #include "util/bucket_order.hpp"
-#include "util/parallel.hpp"
-#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 

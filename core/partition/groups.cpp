@@ -1,15 +1,7 @@
 #include "partition/groups.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <limits>
-
-#include "partition/exact_partitioner.hpp"
-#include "partition/group_members.hpp"
 #include "partition/initial/linear_assignment.hpp"
 #include "partition/partitioner.hpp"
-#include "partition/relaxation/relax.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -95,7 +87,6 @@ template <class W> class GroupPool {
     parallel_for(others, control.team(), [&](int64_t i) { repeat(first + i, spans.of(i)); });
   }
 
-  // Makes the repetitions that use one hierarchy.
   void repeat(int64_t hierarchy, const Control& control) {
     if ((hierarchy > 0 && (problem_.control.should_stop() || too_many_to_recombine())) ||
         (settings_.repetitions < 1 && problem_.candidates.any(vertex(0))))

@@ -1,10 +1,6 @@
 // A graph and its contractions, from fine to coarse.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "graph/graph.hpp"
-#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
@@ -38,10 +34,6 @@ template <class W> class Hierarchy {
   // The vertex of graph i + 1 that each vertex of graph i becomes.
   std::span<const int32_t> map(size_t i) const { return levels_[i].map; }
 
-  // The communities of the coarsest graph if it was contracted inside communities; else empty.
-  std::span<const int32_t> communities() const { return communities_; }
-  void set_communities(UnsetVector<int32_t> communities) { communities_ = std::move(communities); }
-
   // Returns the partition of the coarsest graph that equals a partition of the finest one. No contracted edge
   // may be cut.
   std::vector<int32_t> project_to_coarsest(std::span<const int32_t> block, Team& team) const {
@@ -56,7 +48,6 @@ template <class W> class Hierarchy {
  private:
   const Graph<W>* finest_;
   std::vector<Level<W>> levels_;
-  UnsetVector<int32_t> communities_;
 };
 
 }  // namespace hopbytes

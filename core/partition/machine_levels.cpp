@@ -1,8 +1,5 @@
 #include "partition/machine_levels.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 namespace hopbytes {
 
 namespace {
@@ -31,8 +28,8 @@ int64_t rounded_up(int64_t load, int64_t share, int64_t whole) {
 
 // Returns the numbers of the distinct pairs (parent[i], group[i]), ascending.
 std::vector<int32_t> numbered(std::span<const int32_t> parent, std::span<const int32_t> group) {
-  std::vector<int32_t> order(parent.size()), number(parent.size());
-  std::iota(order.begin(), order.end(), 0);
+  auto order = numbers_below<int32_t>(std::ssize(parent));
+  std::vector<int32_t> number(parent.size());
   const auto key = [&](int32_t i) { return std::pair(parent[i], group[i]); };
   std::stable_sort(order.begin(), order.end(), [&](int32_t i, int32_t j) { return key(i) < key(j); });
   int32_t next = 0;

@@ -1,9 +1,5 @@
 // The levels at which a machine is divided: groups of PEs into smaller groups, down to single PEs.
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "graph/csr.hpp"
 #include "graph/selected_distance.hpp"
 

@@ -1,8 +1,6 @@
 // The multilevel scheme: coarsen, partition the coarsest graph, refine on every level on the way back. All
 // partitions, V-cycles and recombinations are calls of multilevel() with different arguments.
 #pragma once
-#include <functional>
-#include <limits>
 #include <unordered_map>
 
 #include "partition/coarsening/coarsen.hpp"
@@ -46,15 +44,12 @@ void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const in
   uncoarsen(coarsen(g, community, coarsening, rng, control), start, refiners, partition, rng, control);
 }
 
-// How many communities a block of a common refinement of partitions into k blocks has.
-inline int64_t refined_communities(int64_t k) { return k * k <= std::numeric_limits<int32_t>::max() ? k : 0; }
-
 // Returns equal communities for vertices on whose blocks two partitions into k blocks agree. If there are too
 // many pairs of blocks for a product to number them, they are numbered in the order of their appearance.
 inline UnsetVector<int32_t> common_refinement(const std::vector<int32_t>& block, const int32_t* other,
                                               int64_t k, Team& team) {
   UnsetVector<int32_t> community(block.size());
-  if (refined_communities(k) > 0) {
+  if (k * k <= std::numeric_limits<int32_t>::max()) {
     parallel_ranges(std::ssize(block), kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) community[v] = static_cast<int32_t>(block[v] * k + other[v]);
     });
@@ -77,14 +72,8 @@ void refine_from(const Graph<W>& g, const CoarseningContext& coarsening, const s
   Team& team = control.team();
   UnsetVector<int32_t> common;
   if (other) common = common_refinement(block, other, partition.k(), team);
-  // The community of a vertex is its block times a number, plus a smaller one; 0: it does not tell the block.
-  const int64_t per_block = other ? refined_communities(partition.k()) : 1;
   const StartAt<W> start = [&](const Hierarchy<W>& hierarchy, Rng&) {
-    const std::span<const int32_t> communities = hierarchy.communities();
-    const bool told = per_block > 0 && !communities.empty();
-    Start coarse{told ? std::vector<int32_t>(communities.begin(), communities.end())
-                      : hierarchy.project_to_coarsest(block, team)};
-    for (int32_t& b : coarse.block) b = told ? static_cast<int32_t>(b / per_block) : b;
+    Start coarse{hierarchy.project_to_coarsest(block, team)};
     see(hierarchy.coarsest(), coarse.block);
     return coarse;
   };

@@ -1,17 +1,8 @@
 #include "partition/partition.hpp"
 
-#include <algorithm>
-
 #include "partition/score.hpp"
 
 namespace hopbytes {
-
-// Calls work(begin, end) for ranges of vertices, which the threads share.
-template <class W> template <class Work> void Partition<W>::for_ranges(int64_t n, Work work) const {
-  if (team_.threads() == 1) return work(int64_t{0}, n);
-  parallel_ranges(n, kVerticesPerRange, team_,
-                  [&](int32_t, int64_t begin, int64_t end) { work(begin, end); });
-}
 
 template <class W> void Partition<W>::use_graph(const Graph<W>& g) {
   g_ = &g;
@@ -69,7 +60,7 @@ void Partition<W>::project(const Graph<W>& finer, std::span<const int32_t> map) 
     may_be_boundary_.resize(finer.n);
   }
   std::vector<int32_t> fine(finer.n);
-  for_ranges(finer.n, [&](int64_t begin, int64_t end) {
+  parallel_ranges(finer.n, kVerticesPerRange, team_, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) fine[v] = block_[map[v]];
     if (coarse_marks.empty()) return;
     for (int64_t v = begin; v < end; ++v) may_be_boundary_[v] = coarse_marks[map[v]];
@@ -83,19 +74,14 @@ template <class W> void Partition<W>::find_boundary() {
   if (boundary_known_) return;
   connectivity_.attach(*g_, block_.data());
   boundary_.clear();
-  auto collect = [&](int64_t begin, int64_t end, std::vector<int32_t>& found) {
+  std::vector<std::vector<int32_t>> found((g_->n + kVerticesPerRange - 1) / kVerticesPerRange);
+  parallel_ranges(g_->n, kVerticesPerRange, team_, [&](int32_t, int64_t begin, int64_t end) {
+    std::vector<int32_t>& own = found.size() == 1 ? boundary_ : found[begin / kVerticesPerRange];
     for (auto v = static_cast<int32_t>(begin); v < end; ++v)
       if ((may_be_boundary_.empty() || may_be_boundary_[v] || has_cheaper_block(v)) && on_boundary(v))
-        found.push_back(v);
-  };
-  if (team_.threads() == 1) {
-    collect(0, g_->n, boundary_);
-  } else {
-    std::vector<std::vector<int32_t>> found((g_->n + kVerticesPerRange - 1) / kVerticesPerRange);
-    for_ranges(g_->n,
-               [&](int64_t begin, int64_t end) { collect(begin, end, found[begin / kVerticesPerRange]); });
-    for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
-  }
+        own.push_back(v);
+  });
+  for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
   boundary_known_ = true;
 }
 
@@ -120,23 +106,6 @@ void Partition<W>::update_boundary(std::span<const int32_t> moved, std::vector<i
   suspects_.resize(boundary_.size() + near_moves.size());
   std::merge(boundary_.begin(), boundary_.end(), near_moves.begin(), near_moves.end(), suspects_.begin());
   boundary_.swap(suspects_);
-}
-
-template <class W> typename Partition<W>::Snapshot Partition<W>::snapshot() const {
-  Snapshot now{UnsetVector<int32_t>(block_.size()), boundary_, load_};
-  for_ranges(std::ssize(block_), [&](int64_t begin, int64_t end) {
-    std::copy(block_.begin() + begin, block_.begin() + end, now.block.begin() + begin);
-  });
-  return now;
-}
-
-template <class W> void Partition<W>::restore(const Snapshot& snapshot) {
-  for_ranges(std::ssize(block_), [&](int64_t begin, int64_t end) {
-    std::copy(snapshot.block.begin() + begin, snapshot.block.begin() + end, block_.begin() + begin);
-  });
-  boundary_ = snapshot.boundary;
-  load_ = snapshot.load;
-  connectivity_.attach(*g_, block_.data());
 }
 
 template <class W> int64_t Partition<W>::cost_at_boundary() const {

@@ -2,14 +2,8 @@
 // partitioning under the distances of the PEs.
 #pragma once
 #include <limits>
-#include <span>
-#include <utility>
-#include <vector>
 
-#include "graph/any_distance.hpp"
 #include "partition/connectivity.hpp"
-#include "graph/graph.hpp"
-#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
@@ -122,15 +116,6 @@ template <class W> class Partition {
     connectivity_.moved(v, assign_block(v, to), to, visit);
   }
 
-  // The state between two refiners, to return to it on the same graph. The boundary has to be known.
-  struct Snapshot {
-    UnsetVector<int32_t> block;
-    std::vector<int32_t> boundary;
-    std::vector<int64_t> load;
-  };
-  Snapshot snapshot() const;
-  void restore(const Snapshot& snapshot);
-
   // Returns the cost. The boundary suffices, because it contains both ends of every cut edge.
   int64_t cost_at_boundary() const;
 
@@ -171,7 +156,6 @@ template <class W> class Partition {
     return here >= LinearCost::kForbidden ? edges : edges + here;
   }
 
-  template <class Work> void for_ranges(int64_t n, Work work) const;
   void use_graph(const Graph<W>& g);
   void sum_loads();
 

@@ -1,17 +1,9 @@
 // One partition of a graph into blocks with maximum weights: several initial partitions of a coarse graph,
 // refinement of the best one during uncoarsening, and recombination of several such partitions.
 #pragma once
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <span>
-#include <vector>
-
 #include "partition/bundles.hpp"
 #include "partition/coarsening/fragments.hpp"
-#include "partition/context.hpp"
 #include "partition/exact_partitioner.hpp"
-#include "partition/group_members.hpp"
 #include "partition/initial/by_degree.hpp"
 #include "partition/initial/initial_blocks.hpp"
 #include "partition/multilevel.hpp"
@@ -48,8 +40,7 @@ template <class W> class Partitioner {
   // on fine graphs only, half of the hierarchies belong to one repetition each, which find the best
   // partitions.
   RepetitionsByHierarchy hierarchies(const Graph<W>& g, int64_t repetitions) const {
-    if (is_road_like(g, context_.fragments))
-      return {repetitions, 0, std::min(repetitions, context_.fragments.repetitions)};
+    if (is_road_like(g)) return {repetitions, 0, std::min(repetitions, kRepetitionsOfFragments)};
     if (arcs_are_huge(g)) return {repetitions, 0, repetitions};
     const int64_t alone = is_lattice_like(g) ? context_.hierarchies / 2 : 0;
     const int64_t others = context_.hierarchies - alone;
@@ -119,6 +110,9 @@ template <class W> class Partitioner {
   }
 
   enum class Run { kEqualSizes, kBundles };
+  // On road-like graphs: repetitions that share the fragments, and the most runs in place of each of them.
+  static constexpr int64_t kRepetitionsOfFragments = 3;
+  static constexpr int32_t kMostRunsOnFragments = 2;
   // The numbers of blocks that are computed directly, without bundles.
   static constexpr int64_t kManyBundles = 4, kBisection = 2;
 
@@ -146,10 +140,9 @@ template <class W> class Partitioner {
                           int64_t count) {
     Rng rng(seed);
     Hierarchy<W> shared(g);
-    if (is_road_like(g, context_.fragments))
-      shared = coarsen_to_fragments(g, smallest_weight_, context_.fragments, rng, control_);
+    if (is_road_like(g)) shared = coarsen_to_fragments(g, smallest_weight_, rng, control_);
     // Fragments are few, so more runs are affordable, though not where the context asks for the least effort.
-    if (shared.size() > 0) count *= std::clamp(context_.initial.partitions, 1, context_.fragments.most_runs);
+    if (shared.size() > 0) count *= std::clamp(context_.initial.partitions, 1, kMostRunsOnFragments);
     else if (count == 1 && !starts_coarse(g))
       return relaxed(g, block, repetition(g, block, seed, first), derive(seed, 3));
     CoarseningContext limits = coarsening(g);

@@ -1,9 +1,6 @@
 // The quality of a partition, and partitions that compete by it.
 #pragma once
-#include <algorithm>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "graph/graph.hpp"
 #include "graph/group_sums.hpp"

@@ -1,10 +1,7 @@
 #include "partition/vcycles.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <numeric>
 
-#include "util/parallel.hpp"
 #include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
 #include "partition/refinement/even_sizes.hpp"

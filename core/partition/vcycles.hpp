@@ -1,8 +1,6 @@
 // Improves a mapping under its true distances: by refinement of the graph itself, or by V-cycles that coarsen
 // inside PEs and refine on every level. Annealing of the boundaries of PEs may follow.
 #pragma once
-#include <span>
-
 #include "graph/any_distance.hpp"
 #include "util/control.hpp"
 #include "partition/context.hpp"

@@ -113,7 +113,6 @@ class NextGroup {
       waiting_[fit_.class_of_group(other)][volume_to_placed_[other]].insert({-volume_[other], other});
     });
   }
-  // Returns how many groups were compared so far.
   int64_t compared() const { return compared_; }
 
  private:

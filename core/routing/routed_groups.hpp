@@ -25,7 +25,6 @@ class ArcsOverLinks {
     entries.push_back({arc, version_[arc]});
   }
 
-  // Makes all entries of an arc outdated.
   void leave_all(int64_t arc) { ++version_[arc]; }
 
   // Calls visit(arc) for the arcs over a link, in no particular order, and removes outdated entries.
@@ -62,7 +61,6 @@ class ArcsOverLinks {
   std::vector<int32_t> version_;  // of each arc
 };
 
-// The new place of a group.
 struct Relocation {
   int32_t group, place;
 };

@@ -66,7 +66,6 @@ inline int64_t share_of(int64_t amount, int64_t numerator, int64_t denominator, 
   return static_cast<int64_t>((scaled + denominator) / (2 * denominator));
 }
 
-// Computes the hops of every flow.
 void route_hops(const AnyRoutes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> hops);
 
 // Computes start: start[i + 1] - start[i] is the number of links that route i visits, 0 without a route.
@@ -86,7 +85,6 @@ int64_t hop_table(const AnyRoutes& routes, In<int32_t> endpoint, Out<uint16_t> h
 int64_t add_arcs(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift,
                  Out<int64_t> amount);
 
-// Marks the arcs whose flow uses `link`.
 void mark_arcs_over(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint, int64_t link,
                     Out<uint8_t> marked);
 

@@ -1,10 +1,9 @@
 // The order of items by bucket, by counting sort.
 #pragma once
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "util/parallel.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
@@ -37,22 +36,32 @@ void order_by_bucket(int64_t count, int64_t buckets, Team& team, BucketOf bucket
   });
 }
 
-// The numbers 0 .. count - 1 by bucket, and those of a bucket ascending.
+// Items by bucket, those of a bucket in their order.
 template <class T> class Buckets {
  public:
   Buckets() = default;
+  // The items are the numbers 0 .. count - 1.
   template <class BucketOf>
-  Buckets(int64_t count, int64_t buckets, BucketOf bucket_of) : first_(buckets + 1), item_(count) {
+  Buckets(int64_t count, int64_t buckets, BucketOf bucket_of, Team& team = Team::alone())
+      : first_(buckets + 1), item_(count) {
     const auto place = [&](int64_t i, int64_t position) { item_[position] = static_cast<T>(i); };
-    order_by_bucket(count, buckets, Team::alone(), bucket_of, first_, place);
+    order_by_bucket(count, buckets, team, bucket_of, first_, place);
   }
+  template <class BucketOf>
+  Buckets(std::span<const T> items, int64_t buckets, BucketOf bucket_of, Team& team)
+      : first_(buckets + 1), item_(items.size()) {
+    const auto place = [&](int64_t i, int64_t position) { item_[position] = items[i]; };
+    const auto bucket_at = [&](int64_t i) { return bucket_of(items[i]); };
+    order_by_bucket(std::ssize(items), buckets, team, bucket_at, first_, place);
+  }
+
   std::span<const T> of(int64_t bucket) const {
     return std::span(item_).subspan(first_[bucket], first_[bucket + 1] - first_[bucket]);
   }
 
  private:
   std::vector<int64_t> first_;
-  std::vector<T> item_;
+  UnsetVector<T> item_;
 };
 
 }  // namespace hopbytes

@@ -1,10 +1,6 @@
 // Clusters of vertices along heavy edges, which coarsening contracts.
 #pragma once
 #include <cmath>
-#include <cstdint>
-#include <numeric>
-#include <span>
-#include <vector>
 
 #include "partition/coarsening/growing_clusters.hpp"
 #include "partition/context.hpp"
@@ -29,14 +25,12 @@ template <class W> void heaviest_first(const Graph<W>& g, std::vector<int32_t>& 
 // close numbers.
 inline std::vector<int32_t> random_order(int64_t n, Rng& rng) {
   constexpr int64_t run = 1024, large = 1 << 17;
-  std::vector<int32_t> order(n);
-  std::iota(order.begin(), order.end(), 0);
+  auto order = numbers_below<int32_t>(n);
   if (n < large) {
     rng.shuffle(order);
     return order;
   }
-  std::vector<int32_t> first((n + run - 1) / run);
-  std::iota(first.begin(), first.end(), 0);
+  auto first = numbers_below<int32_t>((n + run - 1) / run);
   rng.shuffle(first);
   auto filled = order.begin();
   for (const int32_t i : first) {

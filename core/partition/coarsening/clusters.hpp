@@ -1,7 +1,6 @@
 // Clusters of vertices, and how edges and clusters are rated for contraction.
 #pragma once
 #include <algorithm>
-#include <cstdint>
 
 #include "util/rng.hpp"
 #include "util/unset_vector.hpp"

@@ -68,7 +68,6 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
     }
     hierarchy.push(std::move(level));
   }
-  if (!g.linear_cost) hierarchy.set_communities(std::move(coarse_community));
   return hierarchy;
 }
 

@@ -1,8 +1,5 @@
 // Coarsening: rounds of clustering and contraction.
 #pragma once
-#include <algorithm>
-#include <span>
-
 #include "partition/context.hpp"
 #include "partition/hierarchy.hpp"
 #include "util/control.hpp"

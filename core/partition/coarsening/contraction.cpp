@@ -1,15 +1,9 @@
 #include "partition/coarsening/contraction.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <utility>
+#include <type_traits>
 
-#include "graph/unit_weight.hpp"
-#include "partition/coarsening/contracted_rows.hpp"
 #include "util/bucket_order.hpp"
-#include "util/parallel.hpp"
+#include "util/zeroed_array.hpp"
 
 namespace hopbytes {
 
@@ -35,23 +29,6 @@ class CoarseRanges {
 
 int64_t ranges_of(int64_t count, int64_t per_range) { return (count + per_range - 1) / per_range; }
 
-// The vertices by range of coarse vertices, ascending within each.
-struct MembersOfRanges {
-  std::vector<int64_t> first;
-  UnsetVector<int32_t> vertex;
-
-  MembersOfRanges(std::span<const int32_t> map, const CoarseRanges& ranges, Team& team)
-      : first(ranges.count() + 1), vertex(map.size()) {
-    order_by_bucket(
-        std::ssize(map), ranges.count(), team, [&](int64_t v) { return ranges.of(map[v]); }, first,
-        [&](int64_t v, int64_t position) { vertex[position] = static_cast<int32_t>(v); });
-  }
-
-  std::span<const int32_t> of(int64_t range) const {
-    return {vertex.data() + first[range], static_cast<size_t>(first[range + 1] - first[range])};
-  }
-};
-
 // Where the rows of each range begin: it is known as soon as all earlier ranges have been contracted.
 class FirstArcs {
  public:
@@ -74,6 +51,50 @@ class FirstArcs {
   int64_t known_ = 0;
 };
 
+// The weight of the arcs from one row to a coarse vertex, plus 1: 0 if there is no arc. An unsigned number
+// holds the largest weight plus 1.
+template <class Weight> using RowSum = std::make_unsigned_t<Weight>;
+
+// Writes the rows of the coarse vertices begin .. end - 1 to the beginning of the arrays of arcs, and returns
+// their number of arcs: parallel edges are merged, edges inside a coarse vertex vanish. `map` gives the
+// coarse vertex of every vertex, `members` the vertices of each of these. All sums are 0 before and after.
+template <class W, class Weight>
+int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t begin, int64_t end,
+                      const Buckets<int32_t>& members, RowSum<Weight>* sum,
+                      const CoarseArrays<Weight>& coarse) {
+  constexpr int64_t ahead = 4;
+  const auto weight = g.weight;  // copies, because entries are written in between
+  const int32_t *adj = g.adj, *coarse_of = map.data();
+  int32_t* const to = coarse.adj.data();
+  int64_t filled = 0;
+  for (int64_t c = begin; c < end; ++c) {
+    if (c + 2 * ahead < end)
+      for (const int32_t v : members.of(c - begin + 2 * ahead)) __builtin_prefetch(g.start + v);
+    if (c + ahead < end)
+      for (const int32_t v : members.of(c - begin + ahead)) prefetch_arcs(g, v);
+    coarse.start[c] = filled;
+    int64_t load = 0;
+    sum[c] = 1;  // Edges inside are added up as if the row had an arc to c already.
+    int64_t next = filled;
+    for (const int32_t v : members.of(c - begin)) {
+      load += g.load[v];
+      for (int64_t e = g.start[v], last = g.start[v + 1]; e < last; ++e) {
+        // The row becomes longer if it had no such arc. Branch-free, because that is unpredictable.
+        const int32_t d = coarse_of[adj[e]];
+        const bool fresh = sum[d] == 0;
+        to[next] = d;
+        sum[d] += static_cast<RowSum<Weight>>(weight[e]) + fresh;
+        next += fresh;
+      }
+    }
+    coarse.load[c] = load;
+    sum[c] = 0;
+    for (; filled < next; ++filled)
+      coarse.weight[filled] = static_cast<Weight>(std::exchange(sum[to[filled]], 0) - 1);
+  }
+  return filled;
+}
+
 // The rows of a range of coarse vertices.
 template <class Weight> struct RowsOfRange {
   int64_t range = 0, filled = 0;
@@ -85,7 +106,7 @@ template <class Weight> struct RowsOfRange {
 template <class W, class Weight> class RangeContraction {
  public:
   RangeContraction(const Graph<W>& g, std::span<const int32_t> map, int64_t count, const CoarseRanges& ranges,
-                   const MembersOfRanges& members, const CoarseArrays<Weight>& coarse, FirstArcs& first)
+                   const Buckets<int32_t>& members, const CoarseArrays<Weight>& coarse, FirstArcs& first)
       : g_(g),
         map_(map),
         ranges_(ranges),
@@ -103,11 +124,11 @@ template <class W, class Weight> class RangeContraction {
     if (std::ssize(rows.adj) <= most)
       rows.adj = UnsetVector<int32_t>(most + 1), rows.weight = UnsetVector<Weight>(most + 1);
     const int64_t begin = ranges_.begin(range), end = ranges_.end(range);
-    members_.sort(map_, begin, end, std::ssize(vertices), [&](int64_t i) { return vertices[i]; });
+    const auto coarse_of = [&](int32_t v) { return map_[v] - begin; };
+    const Buckets<int32_t> members(vertices, end - begin, coarse_of, Team::alone());
     rows.range = range;
-    rows.filled = contract_rows(g_, map_, begin, end, members_, sums_.data(),
-                                ContractedRows<Weight>{coarse_.start.data(), coarse_.load.data(),
-                                                       rows.adj.data(), rows.weight.data()});
+    rows.filled = contract_rows(g_, map_, begin, end, members, sums_.data(),
+                                CoarseArrays<Weight>{coarse_.start, rows.adj, rows.weight, coarse_.load});
     const int64_t known = first_.set(range, rows.filled);
     waiting_.push_back(std::move(rows));
     copy_until(known);
@@ -134,11 +155,10 @@ template <class W, class Weight> class RangeContraction {
   const Graph<W>& g_;
   std::span<const int32_t> map_;
   const CoarseRanges& ranges_;
-  const MembersOfRanges& of_ranges_;
+  const Buckets<int32_t>& of_ranges_;
   const CoarseArrays<Weight>& coarse_;
   FirstArcs& first_;
-  RowSums<Weight> sums_;
-  CoarseMembers members_;
+  ZeroedArray<RowSum<Weight>> sums_;
   std::vector<RowsOfRange<Weight>> waiting_;
   RowsOfRange<Weight> spare_;  // whose arrays the next range takes
 };
@@ -147,12 +167,9 @@ template <class W, class Weight> class RangeContraction {
 template <class W, class Weight>
 void contract_in_turn(const Graph<W>& g, std::span<const int32_t> map, int64_t count,
                       const CoarseArrays<Weight>& coarse) {
-  CoarseMembers members;
-  members.sort(map, 0, count, g.n, [](int64_t i) { return static_cast<int32_t>(i); });
-  std::vector<std::make_unsigned_t<Weight>> sums(count, 0);  // like RowSums, all of which is used here
-  coarse.start[count] = contract_rows(g, map, 0, count, members, sums.data(),
-                                      ContractedRows<Weight>{coarse.start.data(), coarse.load.data(),
-                                                             coarse.adj.data(), coarse.weight.data()});
+  const Buckets<int32_t> members(g.n, count, [&](int64_t v) { return map[v]; });
+  std::vector<RowSum<Weight>> sums(count, 0);
+  coarse.start[count] = contract_rows(g, map, 0, count, members, sums.data(), coarse);
 }
 
 }  // namespace
@@ -183,7 +200,8 @@ void contract_to(const Graph<W>& g, std::span<const int32_t> map, int64_t count,
                  const CoarseArrays<Weight>& coarse) {
   if (team.threads() == 1) return contract_in_turn(g, map, count, coarse);
   const CoarseRanges ranges(g.arcs(), count);
-  const MembersOfRanges members(map, ranges, team);
+  const auto range_of = [&](int64_t v) { return ranges.of(map[v]); };
+  const Buckets<int32_t> members(std::ssize(map), ranges.count(), range_of, team);
   FirstArcs first(ranges.count());
   using Worker = RangeContraction<W, Weight>;
   std::vector<std::unique_ptr<Worker>> workers(team.threads());
@@ -221,12 +239,10 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
 
 template Level<int32_t> contract(const Graph<int32_t>&, const Clusters&, Team&);
 template Level<int64_t> contract(const Graph<int64_t>&, const Clusters&, Team&);
-template void contract_to(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, Team&,
-                          const CoarseArrays<int32_t>&);
-template void contract_to(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, Team&,
-                          const CoarseArrays<int64_t>&);
 template void contract_to(const Graph<int32_t>&, std::span<const int32_t>, int64_t, Team&,
                           const CoarseArrays<int32_t>&);
+template void contract_to(const Graph<int32_t>&, std::span<const int32_t>, int64_t, Team&,
+                          const CoarseArrays<int64_t>&);
 template void contract_to(const Graph<int64_t>&, std::span<const int32_t>, int64_t, Team&,
                           const CoarseArrays<int32_t>&);
 template void contract_to(const Graph<int64_t>&, std::span<const int32_t>, int64_t, Team&,

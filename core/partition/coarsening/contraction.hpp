@@ -1,8 +1,5 @@
 // Contraction of clusters.
 #pragma once
-#include <cstdint>
-#include <span>
-
 #include "partition/coarsening/clusters.hpp"
 #include "partition/hierarchy.hpp"
 
@@ -24,8 +21,7 @@ template <class Weight> struct CoarseArrays {
   std::span<int64_t> load;
 };
 
-// Contracts all vertices of the same coarse vertex. Weights do not become wider, unless edges weigh 1 each.
-// O(n + m) work.
+// Contracts all vertices of the same coarse vertex. O(n + m) work.
 template <class W, class Weight>
 void contract_to(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
                  const CoarseArrays<Weight>& coarse);

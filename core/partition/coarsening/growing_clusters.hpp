@@ -1,16 +1,9 @@
 // Clusters while vertices join them: one after the other, or in pairs.
 #pragma once
-#include <algorithm>
-#include <span>
-#include <vector>
-
 #include "graph/graph.hpp"
 #include "partition/coarsening/clusters.hpp"
 #include "util/control.hpp"
-#include "util/parallel.hpp"
-#include "util/rng.hpp"
 #include "util/sorting.hpp"
-#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 

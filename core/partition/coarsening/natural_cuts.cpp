@@ -1,8 +1,7 @@
 #include "partition/coarsening/natural_cuts.hpp"
 
-#include <numeric>
-
 #include "partition/refinement/max_flow.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -21,8 +20,7 @@ class NaturalCuts {
         place_(g.n, -1) {}
 
   Clusters fragments(Rng& rng) {
-    std::vector<int32_t> centres(g_.n);
-    std::iota(centres.begin(), centres.end(), 0);
+    auto centres = numbers_below<int32_t>(g_.n);
     rng.shuffle(centres);
     bool complete = true;
     for (int64_t i = 0; i < g_.n && complete; ++i) {

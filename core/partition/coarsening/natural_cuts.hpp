@@ -1,11 +1,8 @@
 // Fragments of a sparse graph between its natural cuts.
 #pragma once
-#include <cstdint>
-
 #include "graph/any_graph.hpp"
 #include "partition/coarsening/clusters.hpp"
 #include "util/control.hpp"
-#include "util/rng.hpp"
 
 namespace hopbytes {
 

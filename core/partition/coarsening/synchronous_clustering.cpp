@@ -1,14 +1,7 @@
 #include "partition/coarsening/synchronous_clustering.hpp"
 
-#include <algorithm>
-#include <numeric>
-#include <span>
-#include <utility>
-
-#include "graph/unit_weight.hpp"
 #include "partition/coarsening/growing_clusters.hpp"
 #include "util/bucket_order.hpp"
-#include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
 
 namespace hopbytes {
@@ -19,23 +12,8 @@ constexpr int64_t most_visits = 1024;
 // visits and arcs for which memory is asked beforehand
 constexpr int64_t ahead = GrowingClusters::ahead, many_arcs = 32;
 
-// Classes of vertices, which visit their neighbours in turn: some vertices by class, and within a class in
-// their order.
-struct ClassOrder {
-  static constexpr int64_t classes = 8, per_range = 1 << 13;  // vertices that are counted in turn
-  UnsetVector<int32_t> vertex;
-  int64_t first[classes + 1];
-
-  ClassOrder(std::span<const int32_t> some, uint64_t seed, Team& team) : vertex(some.size()), first{} {
-    const auto class_of = [seed](int32_t v) { return mix(seed ^ static_cast<uint64_t>(v)) % classes; };
-    order_by_bucket(
-        std::ssize(some), classes, team, [&](int64_t i) { return class_of(some[i]); }, first,
-        [&](int64_t i, int64_t position) { vertex[position] = some[i]; });
-  }
-  std::span<const int32_t> of(int64_t c) const {
-    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
-  }
-};
+// Classes of vertices, which visit their neighbours in turn; vertices that are sorted into them in turn.
+constexpr int64_t classes = 8, sorted_in_turn = 1 << 13;
 
 // Only the methods that read weights are templates.
 class SynchronousClustering {
@@ -61,14 +39,16 @@ class SynchronousClustering {
     parallel_ranges(g_.n, kVerticesPerRange, team_, [&](int32_t, int64_t begin, int64_t end) {
       std::copy(clusters_.load.begin() + begin, clusters_.load.begin() + end, wanted_.begin() + begin);
     });
-    const ClassOrder order(alone(), context_.seed, team_);
-    for (int64_t c = 0;
-         c < ClassOrder::classes && clusters_.found.count > context_.fewest && !control.should_stop(); ++c) {
+    const UnsetVector<int32_t> waiting = alone();
+    const auto class_of = [&](int32_t v) { return mix(context_.seed ^ static_cast<uint64_t>(v)) % classes; };
+    const Buckets<int32_t> order(waiting, classes, class_of, team_);
+    for (int64_t c = 0; c < classes && clusters_.found.count > context_.fewest && !control.should_stop();
+         ++c) {
       choose(g, order.of(c));
       join(order.of(c));
       span += most_of_visits(std::ssize(order.of(c)));
     }
-    span += std::min(std::ssize(order.vertex), ClassOrder::per_range);
+    span += std::min(std::ssize(waiting), sorted_in_turn);
     if (clusters_.found.count * 4 > g_.n * 3 && !control.should_stop()) {
       find_preferred(g);
       span += most_arcs_of_range(g_, visits_at_once_);
@@ -221,8 +201,6 @@ Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& cont
   return SynchronousClustering(g, context, team).run(g, control);
 }
 
-template Clusters cluster_synchronously(const Graph<UnitWeight>&, const SynchronousContext&, Team&,
-                                        const Control&);
 template Clusters cluster_synchronously(const Graph<int32_t>&, const SynchronousContext&, Team&,
                                         const Control&);
 template Clusters cluster_synchronously(const Graph<int64_t>&, const SynchronousContext&, Team&,

@@ -1,7 +1,5 @@
 // Clusters of vertices along heavy edges, found by several threads.
 #pragma once
-#include <cstdint>
-
 #include "graph/graph.hpp"
 #include "partition/coarsening/clusters.hpp"
 #include "partition/context.hpp"

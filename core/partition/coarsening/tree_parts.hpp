@@ -1,7 +1,5 @@
 // Clusters of the pendant trees and chains of a sparse graph.
 #pragma once
-#include <cstdint>
-
 #include "graph/any_graph.hpp"
 #include "partition/coarsening/clusters.hpp"
 

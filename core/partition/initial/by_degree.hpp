@@ -1,13 +1,7 @@
 // Blocks of vertices of similar degree, for graphs with a core.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <span>
-#include <vector>
-
-#include "graph/graph.hpp"
 #include "partition/initial/in_order.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 
@@ -29,8 +23,7 @@ std::vector<int32_t> blocks_by_degree(const Graph<W>& g, std::span<const int64_t
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) sum += g.weight[e];
     density[v] = static_cast<double>(sum) / static_cast<double>(std::max<int64_t>(1, g.load[v]));
   }
-  std::vector<int32_t> order(g.n);
-  std::iota(order.begin(), order.end(), 0);
+  auto order = numbers_below<int32_t>(g.n);
   std::stable_sort(order.begin(), order.end(), [&](int32_t u, int32_t v) { return density[u] > density[v]; });
   return blocks_in_order(g, size, order);
 }

@@ -1,7 +1,5 @@
 // Greedy graph growing: a block that grows vertex by vertex out of another one.
 #pragma once
-#include <vector>
-
 #include "graph/graph.hpp"
 #include "util/vertex_heap.hpp"
 

@@ -1,8 +1,5 @@
 // Blocks of vertices in an order.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "graph/graph.hpp"
 
 namespace hopbytes {

@@ -1,8 +1,5 @@
 // The initial partition: blocks of the coarsest graph.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "graph/graph.hpp"
 #include "partition/context.hpp"
 #include "util/control.hpp"

@@ -1,7 +1,5 @@
 // Linear assignment costs of whole blocks: which child each block becomes, and vertices off forbidden blocks.
 #pragma once
-#include <limits>
-
 #include "partition/score.hpp"
 
 namespace hopbytes {

@@ -1,10 +1,6 @@
 // Initial partitions of small graphs: recursive bisection by greedy graph growing, each bisection refined by
 // FM.
 #pragma once
-#include <cmath>
-#include <span>
-#include <vector>
-
 #include "partition/group_members.hpp"
 #include "partition/initial/graph_growing.hpp"
 #include "partition/refinement/local_fm.hpp"

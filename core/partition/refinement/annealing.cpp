@@ -1,10 +1,7 @@
 #include "partition/refinement/annealing.hpp"
 
-#include <algorithm>
 #include <array>
-#include <limits>
 
-#include "util/assert.hpp"
 #include "util/portable_math.hpp"
 
 namespace hopbytes {

@@ -1,17 +1,11 @@
 // The boundaries between pairs of blocks of a partition.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <span>
-#include <vector>
 
 #include "graph/any_distance.hpp"
 #include "graph/any_graph.hpp"
 #include "util/control.hpp"
 #include "util/bucket_order.hpp"
-#include "util/parallel.hpp"
-#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 

@@ -1,16 +1,25 @@
 // The surroundings of the boundary between two blocks, divided into regions of bounded size.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "graph/graph.hpp"
+#include "graph/any_distance.hpp"
+#include "graph/any_graph.hpp"
 #include "partition/context.hpp"
-#include "util/parallel.hpp"
+#include "util/control.hpp"
 #include "util/zeroed_array.hpp"
 
 namespace hopbytes {
+
+// The blocks of a graph between which minimum cuts are searched.
+struct BlocksToCut {
+  const AnyGraph& g;
+  const AnyDistance& distance;
+  std::vector<int32_t>& block;
+  std::vector<int64_t> load;  // of each block
+  std::span<const int64_t> max_block_weight;
+  const FlowContext& context;
+  const Control& control;
+
+  int64_t room(int32_t b) const { return max_block_weight[b] - load[b]; }
+};
 
 // Vertices of two blocks that a minimum cut between them may move: those in a first, then those in b.
 struct FlowRegion {
@@ -25,15 +34,8 @@ struct FlowRegion {
 // single region would be.
 class Corridor {
  public:
-  // All arguments are kept by reference.
-  Corridor(const GraphShape& g, const std::vector<int32_t>& block, const std::vector<int64_t>& load,
-           std::span<const int64_t> max_block_weight, const FlowContext& context)
-      : g_(g),
-        block_(block),
-        load_(load),
-        max_block_weight_(max_block_weight),
-        context_(context),
-        label_(g.n) {}
+  // The blocks are kept by reference.
+  explicit Corridor(const BlocksToCut& blocks) : blocks_(blocks), g_(blocks.g), label_(g_.n) {}
 
   // Returns the regions around the boundary of a and b, given its vertices: so many of them a region, about;
   // 0 for a single region. The widths are those of the parts of a and b, see RegionWidths. The result does
@@ -130,7 +132,7 @@ class Corridor {
   void find_band(int32_t a, int32_t b, Team& team) {
     for (const int32_t v : band_) label_[v] = kUnassigned;
     const auto wanted = [&](int32_t u) {
-      return label_[u] != kUnassigned && (block_[u] == a || block_[u] == b);
+      return label_[u] != kUnassigned && (blocks_.block[u] == a || blocks_.block[u] == b);
     };
     const Halo halo = halo_of(band_, team, wanted);
     scanned_edges_ += halo.scanned, overlapped_ += halo.scanned - halo.span;
@@ -218,9 +220,9 @@ class Corridor {
   }
 
   int64_t side_limit(int32_t own, int32_t other, double width) const {
-    const int64_t room = max_block_weight_[other] - load_[other];
-    const int64_t slack = std::max<int64_t>(0, (room + max_block_weight_[own] - load_[own]) / 2);
-    const int64_t most = load_[own] - 1 - load_[own] / 4;
+    const int64_t room = blocks_.room(other), load = blocks_.load[own];
+    const int64_t slack = std::max<int64_t>(0, (room + blocks_.room(own)) / 2);
+    const int64_t most = load - 1 - load / 4;
     const double more = (width - 1) * static_cast<double>(slack);
     return room >= most || more >= static_cast<double>(most - room) ? most
                                                                     : room + static_cast<int64_t>(more);
@@ -245,7 +247,7 @@ class Corridor {
     for (size_t begin = 0, end; (end = growth.vertex.size()) > begin; begin = end) {
       const auto count = static_cast<int64_t>(end - begin);
       growth.scanned += count, growth.span += std::min(count, kVerticesPerRange);
-      if (depth == context_.layers) break;
+      if (depth == blocks_.context.layers) break;
       ++depth;
       if (count < 2 * kVerticesPerRange) grow_layer(begin, end, depth, growth);
       else grow_layer_by_ranges(begin, end, depth, team, growth);
@@ -276,25 +278,24 @@ class Corridor {
   }
 
   bool may_join(int32_t v, const Growth& growth) const {
-    return block_[v] == growth.own && label_[v] < 0;  // The other thread writes labels of the other block.
+    return blocks_.block[v] == growth.own &&
+           label_[v] < 0;  // The other thread writes labels of the other block.
   }
 
   // Adds v to the region, or to the one that it is reserved for, unless a limit is reached.
   void join(int32_t v, int32_t depth, int32_t region, Growth& growth) {
     if (!may_join(v, growth)) return;
     if (g_.linear_cost && !g_.linear_cost->allows(v, growth.other)) return;
-    if (growth.load + g_.load[v] > growth.limit || std::ssize(growth.vertex) >= context_.max_region) return;
+    if (growth.load + g_.load[v] > growth.limit || std::ssize(growth.vertex) >= blocks_.context.max_region)
+      return;
     label_[v] = label_[v] < kUnassigned ? reserved_for(label_[v]) : region;
     growth.vertex.push_back(v);
     growth.depth.push_back(depth);
     growth.load += g_.load[v];
   }
 
+  const BlocksToCut& blocks_;
   const GraphShape& g_;
-  const std::vector<int32_t>& block_;
-  const std::vector<int64_t>& load_;
-  std::span<const int64_t> max_block_weight_;
-  const FlowContext& context_;
   SparseNumbers label_;  // the region of each vertex; kNone between calls
   Growth growth_[2];  // in a and b
   std::vector<int32_t> band_;  // the boundary, and its neighbours

@@ -1,12 +1,6 @@
 // The moves of one search as a difference from a partition, which stays as it is, so that several searches
 // can run at the same time.
 #pragma once
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "partition/partition.hpp"
 
 namespace hopbytes {
@@ -45,7 +39,6 @@ template <class W> class DeltaPartition {
   int32_t block(int32_t i) const { return items_[i].block; }
   int64_t excess(int32_t b) const { return std::max<int64_t>(0, load_[b] - limit_[b]); }
 
-  // As in Partition.
   Choice choose(int32_t i, int64_t slack) {
     const Item& item = items_[i];
     scanned_edges_ += item.edges_per_choice;

@@ -1,11 +1,8 @@
 #include "partition/refinement/even_sizes.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <optional>
 #include <queue>
 #include <tuple>
-#include <utility>
 
 #include "graph/any_graph.hpp"
 #include "partition/group_members.hpp"

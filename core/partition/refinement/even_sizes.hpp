@@ -1,10 +1,6 @@
 // Gives blocks of unit loads their exact sizes, where they miss them by a few vertices, at little loss under
 // the distances of the blocks: by chains of moves through several blocks.
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "partition/partition.hpp"
 #include "util/control.hpp"
 

@@ -1,7 +1,5 @@
 #include "partition/refinement/flow_refinement.hpp"
 
-#include <algorithm>
-
 #include "partition/refinement/region_cuts.hpp"
 
 namespace hopbytes {
@@ -30,8 +28,9 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
   if (partition.overload() > 0) return;
   partition.find_boundary();
   const AnyGraph g(partition.graph());
-  RegionCuts cuts(g, partition.distance(), partition.blocks(), partition.loads(),
-                  partition.max_block_weights(), context_, widths_, control);
+  RegionCuts cuts({g, partition.distance(), partition.blocks(), partition.loads(),
+                   partition.max_block_weights(), context_, control},
+                  widths_);
   std::vector<uint8_t> active(partition.k(), 1), next_active(partition.k());
   BoundaryVertices boundary;
   std::vector<int32_t> moved;

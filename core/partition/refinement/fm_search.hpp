@@ -1,8 +1,5 @@
 // One search of localised FM.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "partition/refinement/delta_partition.hpp"
 #include "util/vertex_heap.hpp"
 

@@ -1,9 +1,5 @@
 #include "partition/refinement/local_fm.hpp"
 
-#include <algorithm>
-
-#include "util/parallel.hpp"
-
 namespace hopbytes {
 
 template <class W>

@@ -9,10 +9,6 @@
 // cuts. Both forests survive a change: after vertices were added to a side, the next call works only where
 // something is new.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "util/control.hpp"
 #include "partition/refinement/flow_network.hpp"
 
@@ -133,7 +129,6 @@ class MaxFlow {
     forest.border_arcs += net_.work(v);
   }
 
-  // Grows the forest by one layer.
   template <Tree tree> void grow() {
     Forest& forest = forest_[tree];
     layer_.swap(forest.border);

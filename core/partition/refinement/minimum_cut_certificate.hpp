@@ -8,10 +8,6 @@
 // routes as much as it can: a pseudoflow (Hochbaum 2008) from which a maximum flow across the cut is near.
 // Vertices above a gap, a distance at which no vertex is left, cannot reach a demand and are set aside.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "util/control.hpp"
 #include "partition/refinement/flow_network.hpp"
 

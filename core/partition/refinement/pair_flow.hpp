@@ -9,38 +9,25 @@
 // vertex ("piercing", after FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the
 // maximum weights hold or the flow reaches the present cost.
 #pragma once
-#include <algorithm>
 #include <limits>
-#include <span>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "graph/any_distance.hpp"
-#include "graph/any_graph.hpp"
 #include "partition/refinement/corridor.hpp"
 #include "partition/refinement/max_flow.hpp"
 #include "partition/refinement/minimum_cut_certificate.hpp"
-#include "util/control.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 
 class PairFlow {
  public:
-  // All arguments are kept by reference; only their values change between calls.
-  PairFlow(const AnyGraph& g, const AnyDistance& distance, const std::vector<int32_t>& block,
-           const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
-           const Control& control)
-      : g_(g),
-        distance_(distance),
-        block_(block),
-        load_(load),
-        max_block_weight_(max_block_weight),
-        control_(control),
-        certificate_{{net_, work_of_side_[0].left, control}, {net_, work_of_side_[1].left, control}},
-        flow_(net_, work_left_, control),
-        local_(g.n) {}
+  // The blocks are kept by reference.
+  explicit PairFlow(const BlocksToCut& blocks)
+      : blocks_(blocks),
+        g_(blocks.g),
+        certificate_{{net_, work_of_side_[0].left, blocks.control},
+                     {net_, work_of_side_[1].left, blocks.control}},
+        flow_(net_, work_left_, blocks.control),
+        local_(g_.n) {}
 
   struct Move {
     int32_t vertex, to;
@@ -78,11 +65,13 @@ class PairFlow {
   // and nothing may flow back for now. Also computes the load outside the region.
   void build() {
     const int32_t a = a_, b = b_;
-    if (distance_.flat())
+    if (blocks_.distance.flat())
       return build_network(1, [a, b](int32_t other) { return int64_t{other != b} - int64_t{other != a}; });
-    const auto from_blocks = [&](int32_t other) { return distance_(b, other) - distance_(a, other); };
+    const auto from_blocks = [&](int32_t other) {
+      return blocks_.distance(b, other) - blocks_.distance(a, other);
+    };
     const int64_t of_a = from_blocks(a), of_b = from_blocks(b);  // most neighbours outside are in these two
-    build_network(distance_(a, b), [&, of_a, of_b](int32_t other) {
+    build_network(blocks_.distance(a, b), [&, of_a, of_b](int32_t other) {
       return other == a ? of_a : other == b ? of_b : from_blocks(other);
     });
   }
@@ -92,11 +81,11 @@ class PairFlow {
     constexpr int32_t ahead = 4;
     const GraphShape& g = g_;
     const AnyGraph::AnyWeights weight = g_.weight;  // copies, because the network is written in between
-    const int32_t *adj = g.adj, *block = block_.data();
+    const int32_t *adj = g.adj, *block = blocks_.block.data();
     const SparseNumbers::Reader local = local_.reader();
     const int32_t n = static_cast<int32_t>(region_->vertices.size()), in_a = region_->in_a;
     net_.clear(n);
-    fixed_[0] = load_[a_], fixed_[1] = load_[b_];
+    fixed_[0] = blocks_.load[a_], fixed_[1] = blocks_.load[b_];
     back_.clear();
     for (int32_t i = 0; i < n; ++i) {
       const int32_t v = region_->vertices[i];
@@ -123,7 +112,7 @@ class PairFlow {
     net_.close();
   }
 
-  bool stop() const { return work_left_ < 0 || control_.should_stop(); }
+  bool stop() const { return work_left_ < 0 || blocks_.control.should_stop(); }
 
   // Returns false if the region has more arcs than int32 can index.
   bool number_vertices() {
@@ -165,7 +154,6 @@ class PairFlow {
     seen_.assign(net_.n(), 0);
   }
 
-  // Returns the gain.
   int64_t solve(Result& result) {
     int64_t flow = 0;
     for (int32_t turn = 0;; ++turn) {
@@ -173,11 +161,11 @@ class PairFlow {
       if (flow >= present_ || stop()) return 0;
       const int64_t load_s = fixed_[0] + flow_.load(Side::kSource),
                     load_t = fixed_[1] + flow_.load(Side::kSink);
-      const int64_t load_free = load_[a_] + load_[b_] - load_s - load_t;
+      const int64_t load_free = blocks_.load[a_] + blocks_.load[b_] - load_s - load_t;
       const bool free_to_sink =
-          load_s <= max_block_weight_[a_] && load_t + load_free <= max_block_weight_[b_];
+          load_s <= blocks_.max_block_weight[a_] && load_t + load_free <= blocks_.max_block_weight[b_];
       const bool free_to_source =
-          load_s + load_free <= max_block_weight_[a_] && load_t <= max_block_weight_[b_];
+          load_s + load_free <= blocks_.max_block_weight[a_] && load_t <= blocks_.max_block_weight[b_];
       if (free_to_sink || free_to_source) {
         // If both assignments of the free vertices fit, the better balanced one is taken.
         const bool to_source = free_to_source && (!free_to_sink || std::max(load_s + load_free, load_t) <
@@ -185,11 +173,12 @@ class PairFlow {
         list_moves(to_source, result.moves);
         return present_ - flow;
       }
-      result.overloads_a = load_s > max_block_weight_[a_],
-      result.overloads_b = load_t > max_block_weight_[b_];
+      result.overloads_a = load_s > blocks_.max_block_weight[a_],
+      result.overloads_b = load_t > blocks_.max_block_weight[b_];
       if (result.overloads_a || result.overloads_b || turn > 200) return 0;
       const int64_t forced = pierce(
-          load_s - max_block_weight_[a_] <= load_t - max_block_weight_[b_] ? Side::kSource : Side::kSink);
+          load_s - blocks_.max_block_weight[a_] <= load_t - blocks_.max_block_weight[b_] ? Side::kSource
+                                                                                         : Side::kSink);
       if (forced < 0) return 0;
       flow += forced;
     }
@@ -239,12 +228,8 @@ class PairFlow {
     int64_t left = 0;
   };
 
+  const BlocksToCut& blocks_;
   const AnyGraph& g_;
-  const AnyDistance& distance_;
-  const std::vector<int32_t>& block_;
-  const std::vector<int64_t>& load_;
-  std::span<const int64_t> max_block_weight_;
-  const Control& control_;
   int64_t work_left_ = 0, overlapped_ = 0;
   Budget work_of_side_[2];  // left to the search on each side
   FlowNetwork net_;

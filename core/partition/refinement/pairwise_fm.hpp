@@ -1,9 +1,5 @@
 // Refinement of a partition into blocks of given sizes by two-way FM between pairs of adjacent blocks.
 #pragma once
-#include <algorithm>
-#include <span>
-#include <vector>
-
 #include "partition/refinement/block_boundaries.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/refinement/two_way_fm.hpp"

@@ -1,7 +1,5 @@
 #include "partition/refinement/rebalance.hpp"
 
-#include <algorithm>
-
 namespace hopbytes {
 
 namespace {

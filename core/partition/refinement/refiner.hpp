@@ -1,8 +1,5 @@
 // What runs on every level of a multilevel partitioner, and what the levels run in turn.
 #pragma once
-#include <memory>
-#include <vector>
-
 #include "util/control.hpp"
 #include "partition/context.hpp"
 #include "partition/partition.hpp"

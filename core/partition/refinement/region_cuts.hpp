@@ -1,20 +1,10 @@
 // Minimum cuts in many regions at the same time.
 #pragma once
-#include <algorithm>
-#include <memory>
-#include <numeric>
-#include <span>
 #include <unordered_set>
-#include <vector>
 
-#include "graph/any_distance.hpp"
-#include "graph/any_graph.hpp"
 #include "partition/refinement/block_boundaries.hpp"
-#include "partition/refinement/corridor.hpp"
 #include "partition/refinement/pair_flow.hpp"
 #include "partition/refinement/region_widths.hpp"
-#include "util/control.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -23,22 +13,16 @@ namespace hopbytes {
 // and blocks with others. So the result does not depend on the number of threads.
 class RegionCuts {
  public:
-  // All arguments are kept by reference, but the loads are copied: only the blocks are changed, until the
-  // caller hands the moved vertices to the partition. The widths are changed where cuts fail by them.
-  RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vector<int32_t>& block,
-             const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
-             const FlowContext& context, RegionWidths& widths, const Control& control)
-      : g_(g),
-        distance_(distance),
-        block_(block),
-        max_block_weight_(max_block_weight),
-        context_(context),
+  // The blocks change until the caller hands the moved vertices to the partition. The widths are kept by
+  // reference, and change where cuts fail by them.
+  RegionCuts(BlocksToCut blocks, RegionWidths& widths)
+      : blocks_(std::move(blocks)),
+        g_(blocks_.g),
+        control_(blocks_.control),
         widths_(widths),
-        control_(control),
-        load_(load),
-        corridors_(control.threads()),
-        flows_(control.threads()),
-        work_left_(context.most_work * (g_.arcs() + g_.n)) {}
+        corridors_(control_.threads()),
+        flows_(control_.threads()),
+        work_left_(blocks_.context.most_work * (g_.arcs() + g_.n)) {}
 
   RegionCuts(const RegionCuts&) = delete;
   ~RegionCuts() {
@@ -50,8 +34,7 @@ class RegionCuts {
                  });
   }
 
-  // The loads of the present blocks.
-  const std::vector<int64_t>& loads() const { return load_; }
+  const std::vector<int64_t>& loads() const { return blocks_.load; }
 
   // Whether all the work that the context permits is done.
   bool exhausted() const { return work_left_ < 0; }
@@ -74,12 +57,13 @@ class RegionCuts {
     std::vector<int64_t> work(pairs.size(), 0), span(pairs.size(), 0);
     parallel_ranges(std::ssize(pairs), 1, control_.team(), [&](int32_t worker, int64_t i, int64_t) {
       auto& corridor = corridors_[worker];
-      if (!corridor) corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_, context_);
+      if (!corridor) corridor = std::make_unique<Corridor>(blocks_);
       const int32_t a = pairs[i].a, b = pairs[i].b;
       const std::vector<int32_t> vertices = pairs[i].vertices(boundary);
       if (!may_differ(a, b, vertices)) return;
-      found[i] = corridor->regions(vertices, a, b, widths_.width(a, b, context_.width),
-                                   widths_.width(b, a, context_.width), boundary_of_region, control_.team());
+      found[i] =
+          corridor->regions(vertices, a, b, widths_.width(a, b, blocks_.context.width),
+                            widths_.width(b, a, blocks_.context.width), boundary_of_region, control_.team());
       work[i] = corridor->scanned_edges(), span[i] = corridor->span();
       std::erase_if(found[i], [&](const FlowRegion& region) { return !may_differ(a, b, region.vertices); });
     });
@@ -102,7 +86,7 @@ class RegionCuts {
     control_.team().run(std::ssize(order), [&](int32_t worker, int64_t position) {
       const int64_t i = order[position];
       auto& flow = flows_[worker];
-      if (!flow) flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
+      if (!flow) flow = std::make_unique<PairFlow>(blocks_);
       results[i] = flow->improve(regions[i], work[i], control_.team());
       work[i] = results[i].work, span[i] = results[i].span;
     });
@@ -120,14 +104,14 @@ class RegionCuts {
  private:
   // Whether a cut of these vertices may find something that the one before did not.
   bool may_differ(int32_t a, int32_t b, std::span<const int32_t> vertices) const {
-    if (near_moves_.empty() || narrowed_.contains(a * std::ssize(load_) + b)) return true;
+    if (near_moves_.empty() || narrowed_.contains(a * std::ssize(blocks_.load) + b)) return true;
     return std::any_of(vertices.begin(), vertices.end(), [&](int32_t v) { return near_moves_[v] != 0; });
   }
 
   // Narrows a side once, in however many regions of the pair it failed.
   void narrow_where_too_wide(const std::vector<FlowRegion>& regions,
                              const std::vector<PairFlow::Result>& results) {
-    const int64_t k = std::ssize(load_);
+    const int64_t k = std::ssize(blocks_.load);
     std::unordered_set<int64_t> sides;
     narrowed_.clear();
     for (size_t i = 0; i < regions.size(); ++i) {
@@ -167,39 +151,36 @@ class RegionCuts {
   // cost or overloads a block. Returns whether it made them.
   bool apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves) {
     const auto origin = [&](const PairFlow::Move& move) { return move.to == region.a ? region.b : region.a; };
-    std::erase_if(moves, [&](const PairFlow::Move& move) { return block_[move.vertex] != origin(move); });
+    std::erase_if(moves,
+                  [&](const PairFlow::Move& move) { return blocks_.block[move.vertex] != origin(move); });
     int64_t gain = 0;
     for (const PairFlow::Move& move : moves) {
       const auto [v, to] = move;
       const int32_t from = origin(move);
       if (g_.linear_cost) gain += (*g_.linear_cost)(v, from) - (*g_.linear_cost)(v, to);
       for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        const int32_t other = block_[g_.adj[e]];
-        gain += g_.weight[e] * (distance_(from, other) - distance_(to, other));
+        const int32_t other = blocks_.block[g_.adj[e]];
+        gain += g_.weight[e] * (blocks_.distance(from, other) - blocks_.distance(to, other));
       }
       scanned_ += g_.degree(v);
       change_block(v, from, to);
     }
-    const auto fits = [&](int32_t b) { return load_[b] <= max_block_weight_[b]; };
+    const auto fits = [&](int32_t b) { return blocks_.room(b) >= 0; };
     if (gain > 0 && fits(region.a) && fits(region.b)) return true;
     for (const PairFlow::Move& move : moves) change_block(move.vertex, move.to, origin(move));
     return false;
   }
 
   void change_block(int32_t v, int32_t from, int32_t to) {
-    load_[from] -= g_.load[v];
-    load_[to] += g_.load[v];
-    block_[v] = to;
+    blocks_.load[from] -= g_.load[v];
+    blocks_.load[to] += g_.load[v];
+    blocks_.block[v] = to;
   }
 
+  BlocksToCut blocks_;
   const AnyGraph& g_;
-  const AnyDistance& distance_;
-  std::vector<int32_t>& block_;
-  std::span<const int64_t> max_block_weight_;
-  const FlowContext& context_;
-  RegionWidths& widths_;
   const Control& control_;
-  std::vector<int64_t> load_;
+  RegionWidths& widths_;
   std::vector<std::unique_ptr<Corridor>> corridors_;  // of each thread
   std::vector<std::unique_ptr<PairFlow>> flows_;      // of each thread
   int64_t work_left_;

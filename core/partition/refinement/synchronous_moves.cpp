@@ -1,13 +1,8 @@
 #include "partition/refinement/synchronous_moves.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
-#include <limits>
 
-#include "graph/unit_weight.hpp"
 #include "partition/score.hpp"
-#include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
 
 namespace hopbytes {
@@ -288,9 +283,6 @@ SynchronousMoves move_synchronously(const Graph<W>& g, const AnyDistance& distan
   return search.run(rounds, round_of_moves, control);
 }
 
-template SynchronousMoves move_synchronously(const Graph<UnitWeight>&, const AnyDistance&,
-                                             std::span<const int64_t>, int32_t, const Control&,
-                                             std::span<uint8_t>, std::span<int32_t>);
 template SynchronousMoves move_synchronously(const Graph<int32_t>&, const AnyDistance&,
                                              std::span<const int64_t>, int32_t, const Control&,
                                              std::span<uint8_t>, std::span<int32_t>);

@@ -1,8 +1,5 @@
 // Refinement of the cost by rounds of moves that several threads find.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "graph/any_distance.hpp"
 #include "graph/graph.hpp"
 #include "util/control.hpp"

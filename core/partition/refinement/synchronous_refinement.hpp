@@ -1,6 +1,5 @@
 // Synchronous rounds of moves as one of the refiners of a level.
 #pragma once
-#include "graph/unit_weight.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/refinement/synchronous_moves.hpp"
 
@@ -11,14 +10,9 @@ template <class W> class SynchronousRefinement : public Refiner<W> {
   explicit SynchronousRefinement(int32_t rounds) : rounds_(rounds) {}
 
   void refine(Partition<W>& partition, Rng&, const Control& control) override {
-    const auto move = [&](const auto& g) {
-      return move_synchronously(g, partition.distance(), partition.max_block_weights(), rounds_, control,
-                                partition.may_be_boundary(), partition.blocks());
-    };
-    const Graph<W>& g = partition.graph();
-    Graph<UnitWeight> unit;
-    static_cast<GraphShape&>(unit) = g;
-    const SynchronousMoves moves = g.weight.all_one() ? move(unit) : move(g);
+    const SynchronousMoves moves =
+        move_synchronously(partition.graph(), partition.distance(), partition.max_block_weights(), rounds_,
+                           control, partition.may_be_boundary(), partition.blocks());
     if (moves.count > 0) partition.moved_near_boundary(moves.loads);
   }
 

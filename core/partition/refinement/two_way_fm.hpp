@@ -8,15 +8,10 @@
 // vertices that a search starts from are most of its work. They are computed by ranges, and those of vertices
 // of high degree from a gain cache, which follows the moves that a search keeps.
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "util/bucket_queue.hpp"
 #include "graph/graph.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 

@@ -1,7 +1,5 @@
 // FM that may overload blocks for a while.
 #pragma once
-#include <algorithm>
-
 #include "partition/refinement/local_fm.hpp"
 #include "partition/refinement/rebalance.hpp"
 #include "util/portable_math.hpp"
@@ -29,7 +27,8 @@ template <class W> class UnconstrainedFm : public Refiner<W> {
     for (int64_t& max_block_weight : loose)  // No block can hold more than the total load.
       for (const int64_t more : {percent_of(max_block_weight, percent_), g.max_load})
         max_block_weight += std::max<int64_t>(0, std::min(g.total_load - max_block_weight, more));
-    const typename Partition<W>::Snapshot before = partition.snapshot();
+    const std::vector<int32_t> before = partition.blocks();
+    const std::vector<int64_t> loads = partition.loads();
     const int64_t cost = partition.cost_at_boundary();
     partition.set_max_block_weights(loose);
     fm_.refine(partition, rng, control);
@@ -38,7 +37,10 @@ template <class W> class UnconstrainedFm : public Refiner<W> {
     fm_.refine(partition, rng, control);
     if (partition.overload() == 0 && partition.cost_at_boundary() < cost) return;
     if (percent_ > smallest_overload) percent_ = std::max(smallest_overload, percent_ / 3);
-    partition.restore(before);
+    std::vector<int32_t> moved;
+    for (int32_t v = 0; v < g.n; ++v)
+      if (partition.block(v) != before[v]) moved.push_back(v), partition.blocks()[v] = before[v];
+    partition.blocks_were_changed(moved, loads);
   }
 
  private:

@@ -1,15 +1,11 @@
 // Assigns vertices to the blocks of which they have the largest shares, within limits of the loads.
 #pragma once
 #include <cmath>
-#include <cstdint>
 #include <numeric>
-#include <span>
-#include <vector>
 
 #include "graph/graph.hpp"
 #include "partition/relaxation/block_shares.hpp"
 #include "util/control.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 

@@ -1,14 +1,10 @@
 // Diffusion of the blocks of a partition over the graph.
 #pragma once
-#include <memory>
 #include <numeric>
-#include <vector>
 
 #include "partition/group_members.hpp"
 #include "partition/hierarchy.hpp"
 #include "partition/relaxation/block_shares.hpp"
-#include "util/control.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 

@@ -1,14 +1,9 @@
 // Relaxation of the shapes of blocks.
 #pragma once
-#include <span>
-#include <vector>
-
 #include "partition/context.hpp"
-#include "partition/hierarchy.hpp"
 #include "partition/relaxation/auction.hpp"
 #include "partition/relaxation/diffusion.hpp"
 #include "partition/score.hpp"
-#include "util/control.hpp"
 
 namespace hopbytes {
 

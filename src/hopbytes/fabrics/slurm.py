@@ -150,10 +150,6 @@ def group_blocks(blocks: SwitchTree, sizes: list[int]) -> SwitchTree:
     tree = SwitchTree(blocks.path, dict(blocks.switches), ("block", *(f"block{size}" for size in sizes[1:])))
     members, size_of_member = list(blocks.switches), sizes[0] if sizes else 1
     for size in sizes[1:]:
-        if size % size_of_member:
-            raise FormatError(
-                blocks.path, None, f"block size {size} after {size_of_member}, expected a multiple of it"
-            )
         each = size // size_of_member
         groups = [members[first : first + each] for first in range(0, len(members), each)]
         for number, group in enumerate(groups):

@@ -23,6 +23,7 @@ from hopbytes.fabrics.ibtables import (
     restored_tables,
 )
 from hopbytes.kernels.routes import shortest_table
+from hopbytes.text.lines import some_of
 from hopbytes.text.open_input import check_reference, open_stream
 
 #: More ports than a switch can have: InfiniBand numbers them with one byte.
@@ -74,10 +75,9 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
     if not discovery:
         raise FormatError(path, None, "no discovery file, expected one output of ibnetdiscover")
     if len(discovery) > 1:
-        found = ", ".join(repr(os.path.relpath(name, path)) for name in discovery[:3])
-        more = f" and {len(discovery) - 3} more" * (len(discovery) > 3)
+        found = some_of([repr(os.path.relpath(name, path)) for name in discovery])
         meant = f"name the one to use and its tables, as in ib:{discovery[0]}:tables=dump_fts.txt"
-        what = f"{len(discovery)} discovery files ({found}{more}), expected one"
+        what = f"{len(discovery)} discovery files ({found}), expected one"
         raise FormatError(path, None, f"{what}: {meant}")
     survey = read_discovery(discovery[0])
     found_tables = _read_routes(survey, chosen) if routed and chosen else None
@@ -85,7 +85,6 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
 
 
 def _read_routes(survey: Survey, names: list[str]) -> list[SwitchTable]:
-    """Read forwarding tables, or routes that ibtracert printed."""
     traces = [name for name in names if _holds(name, is_traces)]
     if traces and len(traces) < len(names):
         other = next(name for name in names if name not in traces)
@@ -295,7 +294,6 @@ def follow(fabric: Fabric) -> Int32:
 
 
 def _refuse_circles(fabric: Fabric, end: Int32) -> None:
-    """Raise for the first circle that messages of an adapter run into."""
     assert fabric.forward is not None
     leaf = leaf_switches(fabric)
     starts = np.unique(leaf[leaf >= 0])

@@ -238,7 +238,7 @@ def test_plain_trees_can_be_stored_too(tmp_path):
 @pytest.mark.parametrize(("text", "words"), [
     ("x", "not JSON"), ("[" * 100000, "damaged JSON"), ("{}", 'no "kind"'),
     ('{"kind": "hopbytes machine", "version": 0}', "version 0"),
-    ('{"kind": "hopbytes machine", "version": 9}', "reads up to 1"),
+    ('{"kind": "hopbytes machine", "version": 9}', "at most version 1"),
     ('{"kind": "hopbytes machine", "version": 1}', "trees are not a list"),
     ('{"kind": "hopbytes machine", "version": 1, "hosts": ["a b"]}', "hosts are not a list"),
 ])  # fmt: skip

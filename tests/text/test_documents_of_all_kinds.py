@@ -32,7 +32,7 @@ def yaml(tmp_path, text):
 
 @pytest.mark.parametrize(("text", "least", "most", "fits"), [
     ("4", 4, 4, True), ("3", 4, 9, False), ("10", 4, 9, False), ("9" * 18, 1, 10**18, True),
-    ("9" * 19, 1, 10**20, False), ("-4", -9, 9, False), ("٤", 1, 9, False), ("0", 1, 9, False),
+    ("9" * 20, 1, 10**21, False), ("-4", -9, 9, False), ("٤", 1, 9, False), ("0", 1, 9, False),
 ])  # fmt: skip
 def test_integers_of_yaml(tmp_path, text, least, most, fits):
     node = yaml(tmp_path, f"\n- '{text}'\n")

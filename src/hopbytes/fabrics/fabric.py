@@ -22,6 +22,8 @@ from hopbytes.fabrics.ibtables import (
     read_traces,
     restored_tables,
 )
+from hopbytes.kernels.routes import shortest_table
+from hopbytes.text.lines import some_of
 from hopbytes.text.open_input import check_reference, open_stream
 
 #: More ports than a switch can have: InfiniBand numbers them with one byte.
@@ -73,10 +75,9 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
     if not discovery:
         raise FormatError(path, None, "no discovery file, expected one output of ibnetdiscover")
     if len(discovery) > 1:
-        found = ", ".join(repr(os.path.relpath(name, path)) for name in discovery[:3])
-        more = f" and {len(discovery) - 3} more" * (len(discovery) > 3)
+        found = some_of([repr(os.path.relpath(name, path)) for name in discovery])
         meant = f"name the one to use and its tables, as in ib:{discovery[0]}:tables=dump_fts.txt"
-        what = f"{len(discovery)} discovery files ({found}{more}), expected one"
+        what = f"{len(discovery)} discovery files ({found}), expected one"
         raise FormatError(path, None, f"{what}: {meant}")
     survey = read_discovery(discovery[0])
     found_tables = _read_routes(survey, chosen) if routed and chosen else None
@@ -84,7 +85,6 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
 
 
 def _read_routes(survey: Survey, names: list[str]) -> list[SwitchTable]:
-    """Read forwarding tables, or routes that ibtracert printed."""
     traces = [name for name in names if _holds(name, is_traces)]
     if traces and len(traces) < len(names):
         other = next(name for name in names if name not in traces)
@@ -294,7 +294,6 @@ def follow(fabric: Fabric) -> Int32:
 
 
 def _refuse_circles(fabric: Fabric, end: Int32) -> None:
-    """Raise for the first circle that messages of an adapter run into."""
     assert fabric.forward is not None
     leaf = leaf_switches(fabric)
     starts = np.unique(leaf[leaf >= 0])
@@ -339,38 +338,11 @@ def with_shortest_routes(fabric: Fabric) -> Fabric:
 
     Of several links that begin a shortest path, the one to adapter number a is link a modulo their number,
     in the order of ports: neighbouring destinations leave by different links, as subnet managers do it.
-
-    One search backwards from every switch with adapters: O(leaves x links + switches x adapters).
+    O(adapters x links).
     """
     switches, adapters = len(fabric.switches), len(fabric.adapters)
-    forward = np.full((switches, adapters), -1, np.int32)
-    inner = np.flatnonzero((fabric.link_source < switches) & (fabric.link_target < switches))
-    source, target = fabric.link_source[inner], fabric.link_target[inner]
-    leaf = leaf_switches(fabric)
-    for switch in np.unique(leaf[leaf >= 0]).tolist():
-        distance = _distances(switches, source, target, switch)
-        first = np.flatnonzero((distance[source] >= 1) & (distance[source] == distance[target] + 1))
-        begin = np.searchsorted(source[first], np.arange(switches + 1))  # links ascend by source
-        here = np.flatnonzero(leaf == switch)
-        count = np.diff(begin)
-        near = np.flatnonzero(count)
-        chosen = begin[near][:, None] + here[None, :] % count[near][:, None]
-        forward[np.ix_(near, here)] = inner[first[chosen]]
-    down = np.flatnonzero((fabric.link_source < switches) & (fabric.link_target >= switches))
-    forward[fabric.link_source[down], fabric.link_target[down] - switches] = down
-    return replace(fabric, forward=forward)
-
-
-def _distances(switches: int, source: Int32, target: Int32, goal: int) -> Int32:
-    """int32[switches]: links of a shortest path from each switch to `goal`; -2 where there is none."""
-    # A switch that cannot reach the goal must not be taken for one at distance 1 from it, so it is not -1.
-    distance = np.full(switches, -2, np.int32)
-    distance[goal] = 0
-    step, reached = 0, np.array([goal])
-    while len(reached):
-        step += 1
-        at = np.zeros(switches, np.bool_)
-        at[reached] = True
-        reached = np.unique(source[at[target] & (distance[source] < 0)])
-        distance[reached] = step
-    return distance
+    # As the kernel counts, the adapters, which forward nothing, come before the switches.
+    vertex = np.concatenate([np.arange(adapters, adapters + switches), np.arange(adapters)]).astype(np.int32)
+    rows = np.maximum(np.arange(-adapters, switches), -1).astype(np.int32)
+    table = shortest_table(vertex[fabric.link_source], vertex[fabric.link_target], rows, adapters)
+    return replace(fabric, forward=table.reshape(switches, adapters))

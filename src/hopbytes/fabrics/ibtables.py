@@ -273,9 +273,7 @@ class _Tracer:
             )
         return device
 
-    def _hop(
-        self, path: str, number: int, at: Device | None, hop: re.Match[str]
-    ) -> tuple[Device, Device]:
+    def _hop(self, path: str, number: int, at: Device | None, hop: re.Match[str]) -> tuple[Device, Device]:
         """Return both devices of a hop, after a check that a cable leads from the one to the other."""
         far, into, out = self._device(path, number, hop), int(hop["into"]), int(hop["out"])
         end = self._survey.ends.get((far.key, into))  # cables are listed from both ends

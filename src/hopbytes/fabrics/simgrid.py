@@ -12,8 +12,10 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.hostlist import check_host_name
+from hopbytes.text.lines import integer_in
 
 
 @frozen
@@ -93,7 +95,6 @@ MAX_HOSTS = 2**20
 QUANTITY = re.compile(r"((?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)
 PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 BINARY = {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 #: Elements that say something about the network and are not read are refused.
 REFUSED = {"peer", "trace_connect", "bypassRoute", "bypassZoneRoute", "bypassASroute", "include"}
 #: Elements about something else, which are left out.
@@ -229,11 +230,11 @@ class _Reader:
     def _describe(self, hosts: tuple[str, ...], element: Element) -> None:
         """Keep line and cores of hosts, and their speed."""
         text = element.get("core", "1").strip()
-        if not re.fullmatch("[0-9]{1,5}", text) or not 1 <= int(text) <= MAX_CORES:
+        cores = integer_in(text, 1, MAX_CORES)
+        if cores is None:
             raise self.fail(element.line, f"core {text[:20]!r}, expected 1 to {MAX_CORES}")
-        for host in hosts:
-            self.platform.hosts[host] = element.line
-            self.platform.cores[host] = int(text)
+        self.platform.hosts |= dict.fromkeys(hosts, element.line)
+        self.platform.cores |= dict.fromkeys(hosts, cores)
         self.platform.speeds.add(element.get("speed", element.get("power")).replace(" ", ""))
 
     def _router(self, element: Element) -> None:
@@ -285,12 +286,11 @@ class _Reader:
         """Return the hosts of a radical like ``0-3,7``, with what stands before and behind the numbers."""
         numbers: list[int] = []
         for word in self._needed(element, "radical").split(","):
-            found = RANGE.fullmatch(word.strip())
-            first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-            if last < first or len(numbers) + last - first >= MAX_HOSTS:
+            run = number_range(word)
+            if run is None or len(numbers) + len(run) > MAX_HOSTS:
                 what = f"radical {word[:30]!r}, expected N or N-M, at most {MAX_HOSTS} hosts"
                 raise self.fail(element.line, what)
-            numbers += range(first, last + 1)
+            numbers += run
         hosts = tuple(f"{element.get('prefix')}{number}{element.get('suffix')}" for number in numbers)
         self._check_host(hosts[0], element.line)
         return hosts

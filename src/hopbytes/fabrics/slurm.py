@@ -74,8 +74,7 @@ def _beside(path: str, number: int, name: str) -> str:
     """Path of an included file: one in the same folder, where Slurm looks for it, too."""
     inside = os.path.join(os.path.dirname(path), name)
     if os.path.basename(name) != name or not os.path.isfile(inside):
-        what = f"Include {name[:40]}, expected a file in the same folder"
-        raise FormatError(path, number, what)
+        raise FormatError(path, number, f"Include {name[:40]}, expected a file in the same folder")
     return inside
 
 
@@ -150,10 +149,6 @@ def group_blocks(blocks: SwitchTree, sizes: list[int]) -> SwitchTree:
     tree = SwitchTree(blocks.path, dict(blocks.switches), ("block", *(f"block{size}" for size in sizes[1:])))
     members, size_of_member = list(blocks.switches), sizes[0] if sizes else 1
     for size in sizes[1:]:
-        if size % size_of_member:
-            raise FormatError(
-                blocks.path, None, f"block size {size} after {size_of_member}, expected a multiple of it"
-            )
         each = size // size_of_member
         groups = [members[first : first + each] for first in range(0, len(members), each)]
         for number, group in enumerate(groups):
@@ -238,9 +233,10 @@ def _known(entry: Yaml, what: str, *keys: str) -> dict[str, Yaml]:
     return pairs
 
 
-def _hosts(value: Yaml) -> list[str]:
-    text = value.text("nodes")
-    return [] if text in ("", "~", "null") else expand_hosts(text, value.path, value.line)
+def _hosts(pairs: dict[str, Yaml]) -> list[str]:
+    value = pairs.get("nodes")
+    text = "" if value is None else value.text("nodes")
+    return [] if value is None or text in ("", "~", "null") else expand_hosts(text, value.path, value.line)
 
 
 def _tree(path: str, body: Yaml) -> SwitchTree:
@@ -254,8 +250,7 @@ def _tree(path: str, body: Yaml) -> SwitchTree:
         if "children" in pairs:
             below = pairs["children"]
             children = expand_hosts(below.text("children"), path, below.line)
-        nodes = _hosts(pairs["nodes"]) if "nodes" in pairs else []
-        tree.add(Switch(pairs["switch"].text("switch"), entry.line, children, nodes))
+        tree.add(Switch(pairs["switch"].text("switch"), entry.line, children, _hosts(pairs)))
     return tree
 
 
@@ -266,8 +261,7 @@ def _blocks(path: str, body: Yaml) -> SwitchTree:
         pairs = _known(entry, "a block", "block", "nodes")
         if "block" not in pairs:
             raise entry.fail("a block without a name (block:)")
-        nodes = _hosts(pairs["nodes"]) if "nodes" in pairs else []
-        blocks.add(Switch(pairs["block"].text("block"), entry.line, [], nodes))
+        blocks.add(Switch(pairs["block"].text("block"), entry.line, [], _hosts(pairs)))
     sizes: list[int] = []
     if "block_sizes" in body.mapping("block"):
         sizes = [size.integer("a block size") for size in _list(body, "block", "block_sizes")]
@@ -296,7 +290,7 @@ def _ring(body: Yaml) -> GridOfHosts:
     pairs = _known(_only(body, "ring", "rings"), "a ring", "ring", "nodes")
     if "nodes" not in pairs:
         raise body.fail("a ring without nodes:")
-    hosts = _hosts(pairs["nodes"])
+    hosts = _hosts(pairs)
     if len(hosts) > LARGEST_RING:
         raise pairs["nodes"].fail(f"a ring of {len(hosts)} nodes, Slurm takes {LARGEST_RING} at most")
     return GridOfHosts((len(hosts),), tuple(hosts))
@@ -310,7 +304,7 @@ def _torus(body: Yaml) -> GridOfHosts:
     if set(sizes) != {"x", "y", "z"}:
         raise pairs["dims"].fail("dims, expected x, y and z")
     dims = tuple(sizes[axis].integer(axis, 1, 4096) for axis in "xyz")
-    hosts = _hosts(pairs["nodes"])
+    hosts = _hosts(pairs)
     if len(hosts) != dims[0] * dims[1] * dims[2]:
         raise pairs["nodes"].fail(f"{len(hosts)} nodes, expected {dims[0]} x {dims[1]} x {dims[2]} of them")
     return GridOfHosts(dims, tuple(hosts))

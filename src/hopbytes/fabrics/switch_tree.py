@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
+from hopbytes.text.lines import some_of
 
 #: Switches, and hosts, that a file may name.
 MAX_SWITCHES = 2**20
@@ -138,8 +139,7 @@ class SwitchTree:
             ends = {_end_of(joined, name) for name in joined}
             some = [name for name in self.switches if name in joined or name in ends]
             self.switches = {name: switch for name, switch in self.switches.items() if name not in joined}
-            more = f" and {len(some) - 4} more" if len(some) > 4 else ""
-            self.notices.append(f"switches above the same switches are one: {', '.join(some[:4])}{more}")
+            self.notices.append(f"switches above the same switches are one: {some_of(some, 4)}")
 
     def _parents(self) -> dict[str, str]:
         parents: dict[str, str] = {}

@@ -62,6 +62,7 @@ HEAD_BYTES = 4096
 Content: TypeAlias = str | bytes | Iterable[bytes]
 
 #: A file with this phrase in its first 4 KiB was written by hopbytes and may be overwritten (files.is_ours).
+#: Files whose readers do not skip comments are known by an attribute instead (text/replace_file.py).
 MARK = "written by hopbytes"
 #: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
 TRACE = "trace"
@@ -166,9 +167,6 @@ class Format:
     #: Files are not text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
-    #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known
-    #: as ours by an attribute of the file (text/replace_file.py).
-    marked: ClassVar[bool] = True
     #: Characters that begin a comment line; :func:`hopbytes.write` writes the mark after them.
     comment: ClassVar[str] = ""
     #: The format always consists of several files and therefore cannot be written to standard output.

@@ -173,8 +173,7 @@ def read_mapping(
     facts = {"where": where, "n": n, "graph": graph, "threads": threads, "launched": launched}
     mapping = _read(path, format, "mapping", max_bytes, None, facts)
     if not isinstance(mapping, Mapping):
-        what = "PEs of an unknown machine, expected `where` to say which"
-        raise UnsupportedError(f"{path_text(path)}: {what}")
+        raise UnsupportedError(f"{path_text(path)}: PEs of an unknown machine, expected `where` to say which")
     return mapping
 
 

@@ -50,8 +50,7 @@ def _ends_with_mark(path: str) -> bool:
 
 
 def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
-    """Raise UnsupportedError if the file exists and was not recognisably written by hopbytes, unless `force`.
-    """
+    """Raise UnsupportedError if a file exists that hopbytes did not recognisably write, unless `force`."""
     # `unmarked` is the name of a format whose files cannot contain the mark, else "".
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return

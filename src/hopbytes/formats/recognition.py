@@ -110,8 +110,7 @@ def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str | None
         named = name.endswith(tuple(other.suffixes) or ("\0",))
         if other.holds != holds and named and fits(other, name, head):
             is_what = "a stored mapping" if key == "json" else f"a {other.holds} ({key})"
-            what = f"{is_what}, expected a {holds}: the order is PATTERN MAPPING"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"{is_what}, expected a {holds}: the order is PATTERN MAPPING")
 
 
 def check_generator(path: str | os.PathLike[str]) -> None:

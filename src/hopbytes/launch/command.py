@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from importlib.resources import as_file, files
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import InfeasibleError, UnsupportedError
@@ -116,7 +117,6 @@ class LaunchCommand:
         return sum(known) if len(known) == len(self.parts) else None
 
     def check_count(self, n: int) -> None:
-        """Refuse a command that starts a number of ranks other than n."""
         for option in (option for part in self.parts for option in part.options):
             if self._counts(option) and not option.value.isdecimal():
                 typed = " ".join(option.words)
@@ -255,6 +255,15 @@ def compiled(compiler: str, *words: str, what: str, text: str = "") -> str:
         reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
         raise UnsupportedError(f"{compiler}: cannot build {what}: {reason[:200]}")
     return done.stdout
+
+
+def build_program(compiler: str, source: str, program: str) -> str:
+    """Build a C program of this package and return its path; UnsupportedError if that is no MPI compiler."""
+    with as_file(files("hopbytes").joinpath(f"launch/{source}")) as path:
+        compiled(compiler, "-O2", "-std=gnu11", "-w", str(path), "-o", program, what="an MPI program")
+    if not os.path.exists(program):
+        raise UnsupportedError(f"{compiler}: cannot build an MPI program: it made none")
+    return os.path.abspath(program)
 
 
 def compilers_of(command: LaunchCommand, library: str = "", family: str = "") -> list[str]:

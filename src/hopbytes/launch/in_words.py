@@ -87,8 +87,7 @@ IN_WORDS = {
 
 
 def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str, str]]:
-    """Yield the orders that a launcher can be told for `n` ranks, each with the command; simple ones first.
-    """
+    """Yield the orders a launcher can be told for `n` ranks, each with the command; simple ones first."""
     # Words leave open which cores of a partly filled node ranks get, so there are none unless every slot is a
     # core, every core of the nodes has a rank, and all nodes have equally many.
     row, machine = IN_WORDS[form], where.machine
@@ -148,8 +147,7 @@ class BestOrder:
 
 
 def best_in_words(graph: CommGraph, where: Allocation, form: str) -> BestOrder | None:
-    """Return the order of lowest J among those that a launcher can be told; None where words leave it open.
-    """
+    """Return the order of lowest J that a launcher can be told; None where words leave it open."""
     # Of equal ones the first in the table, which is the simplest; O(m) each.
     best = None
     for order, command in orders_in_words(form, where, graph.n) if in_scale(graph, where) else ():

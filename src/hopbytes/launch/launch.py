@@ -20,15 +20,8 @@ DRY = "hopbytes-run"
 
 
 def launch(
-    mapping: Mapping,
-    command: LaunchCommand,
-    stem: str | None = None,
-    *,
-    dry_run: bool = False,
-    check: bool = False,
-    force: bool = False,
-    say: Callable[..., None] = print,
-    **options: Any,
+    mapping: Mapping, command: LaunchCommand, stem: str | None = None, *, dry_run: bool = False,
+    check: bool = False, force: bool = False, say: Callable[..., None] = print, **options: Any,
 ) -> int:
     """Write launch files, insert them into a command, run it, and return its exit code."""
     with launch_files(DRY if dry_run and stem is None else stem) as files:
@@ -74,14 +67,8 @@ class Outcome:
 
 
 def verify_launch(
-    mapping: Mapping,
-    words: list[str],
-    *,
-    stem: str | None = None,
-    as_typed: bool = False,
-    hosts: tuple[str, ...] | None = None,
-    force: bool = False,
-    **options: Any,
+    mapping: Mapping, words: list[str], *, stem: str | None = None, as_typed: bool = False,
+    hosts: tuple[str, ...] | None = None, force: bool = False, **options: Any,
 ) -> Outcome:
     """Start a probe in place of the program, and compare where ranks run with a mapping."""
     if as_typed:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import as_file, files
+from importlib.resources import files
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.launch.command import build_program
 from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.distances import TreeDistance
@@ -108,14 +109,8 @@ def table(measured: Measured) -> str:
 
 
 def measure(
-    command: Sequence[str],
-    where: Allocation,
-    *,
-    compiler: str | None = None,
-    batches: int = FEWEST_BATCHES,
-    sizes: Sequence[int] = SIZES,
-    keep_distances: bool = False,
-    time_limit: float = TIME_LIMIT,
+    command: Sequence[str], where: Allocation, *, compiler: str | None = None, batches: int = FEWEST_BATCHES,
+    sizes: Sequence[int] = SIZES, keep_distances: bool = False, time_limit: float = TIME_LIMIT,
     announce: Callable[[str], None] | None = None,
 ) -> Measured:
     """Measure latency and bandwidth of every level of a machine."""
@@ -160,13 +155,7 @@ def _program(compiler: str | None, folder: str) -> list[str]:
     if compiler is None and shutil.which("mpicc") is None:
         what = "neither mpi4py is installed nor mpicc found, expected one of them (`compiler='mpicc'`)"
         raise UnsupportedError(f"measure: {what}")
-    compiler = compiler or "mpicc"
-    if shutil.which(compiler) is None:
-        raise UnsupportedError(f"{compiler}: not found, expected an MPI compiler like mpicc")
-    program = os.path.join(folder, "pingpong")
-    with as_file(files("hopbytes").joinpath("launch/pingpong.c")) as source:
-        _output([compiler, "-O2", "-o", program, str(source)])
-    return [program]
+    return [build_program(compiler or "mpicc", "pingpong.c", os.path.join(folder, "pingpong"))]
 
 
 def _output(command: Sequence[str], marker: str = "") -> list[str]:
@@ -207,8 +196,7 @@ def _pe_of(rank: Rank, where: Allocation) -> int | None:
     nodes = int(where.machine.node_of_core()[-1]) + 1
     node = next((i for i, host in enumerate(hosts) if same_host(rank.host, host)), None)
     if node is None and hosts and nodes > 1:
-        what = f"a rank runs on {rank.host!r}, expected a host of the machine"
-        raise FormatError("measure", None, what)
+        raise FormatError("measure", None, f"a rank runs on {rank.host!r}, expected a host of the machine")
     if nodes == 1:
         node = 0
     if node is None or not rank.cpus:

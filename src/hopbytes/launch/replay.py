@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from importlib.resources import as_file, files
 from importlib.util import find_spec
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.launch.command import LaunchCommand, Start, compiled, compilers_of
+from hopbytes.launch.command import LaunchCommand, Start, build_program, compilers_of
 from hopbytes.launch.replay_program import LACKING, LONE, MARK, UNDER_WAY
 from hopbytes.launch.start import checked_command, launch_files, prepare_start
 from hopbytes.model.comm_graph import CommGraph
@@ -57,7 +56,6 @@ class Replayed:
         }
 
     def sent(self) -> str:
-        """Return in a sentence what the ranks send in a round."""
         messages = "every message of the pattern "
         messages += "in full" if self.scale == 1 else f"cut to {self.scale:.3g} of its bytes"
         return f"A round sends {self.round_bytes:,} bytes: {messages}"
@@ -109,15 +107,8 @@ def message_sizes(graph: CommGraph, most: int = MOST_BYTES) -> tuple[Int64, floa
 
 
 def replay(
-    graph: CommGraph,
-    mapping: Mapping | None,
-    words: list[str],
-    *,
-    rounds: int = 20,
-    most: int = MOST_BYTES,
-    compiler: str | None = None,
-    python: str | None = None,
-    **options: Any,
+    graph: CommGraph, mapping: Mapping | None, words: list[str], *, rounds: int = 20, most: int = MOST_BYTES,
+    compiler: str | None = None, python: str | None = None, **options: Any,
 ) -> Replayed:
     """Send the messages of a pattern under real MPI with a mapping, and measure the rounds."""
     command = LaunchCommand.parse(words) if mapping is None else checked_command(words, graph.n)
@@ -161,7 +152,7 @@ def _programs(
     built = 0
     for candidate in [] if python else [compiler] if compiler else compilers_of(command):
         try:
-            program = _built(candidate, f"{stem}.replay{built}")
+            program = build_program(candidate, "replay.c", f"{stem}.replay{built}")
         except UnsupportedError as error:
             refused.append(str(error))
             continue
@@ -177,17 +168,6 @@ def _programs(
             f"an MPI compiler or mpi4py is needed to send the messages: {lacking}, expected mpicc of the "
             "launcher's MPI on the path (`compiler='mpicc'`)"
         )
-
-
-def _built(compiler: str, program: str) -> str:
-    """Build the C program; UnsupportedError where that is no MPI compiler."""
-    with as_file(files("hopbytes").joinpath("launch/replay.c")) as source:
-        compiled(
-            compiler, "-O2", "-std=gnu11", "-w", str(source), "-o", program, what="an MPI program"
-        )
-    if not os.path.exists(program):
-        raise UnsupportedError(f"{compiler}: cannot build an MPI program: it made none")
-    return os.path.abspath(program)
 
 
 def _measured(start: Start, hint: str, alone: list[str]) -> tuple[float, ...]:

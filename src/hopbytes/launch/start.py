@@ -158,12 +158,7 @@ def shared_folder() -> Iterator[str]:
 
 
 def prepare_start(
-    mapping: Mapping,
-    command: LaunchCommand,
-    stem: str,
-    *,
-    force: bool = False,
-    nameless: bool = False,
+    mapping: Mapping, command: LaunchCommand, stem: str, *, force: bool = False, nameless: bool = False,
     **options: Any,
 ) -> Prepared:
     """Write launch files for a command and insert them into it."""

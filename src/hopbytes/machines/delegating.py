@@ -229,8 +229,7 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
         for number, gpu in enumerate(alike):
             first, end = (len(own) * i // len(alike) for i in (number, number + 1))
             if first == end:
-                what = f"{where[:60]}: GPU {gpu.index} has no core of its own, expected one for each GPU"
-                raise bad(what)
+                raise bad(f"{where[:60]}: GPU {gpu.index} has no core of its own, expected one for each GPU")
             parts[gpu.index] = tuple(
                 Part("core", core, tuple(Part("pu", pu) for pu in cores[core])) for core in own[first:end]
             )

@@ -24,8 +24,7 @@ def hilbert_order(sizes: tuple[int, ...]) -> Int64:
     O(cells x dimensions x bits). Source: Skilling, "Programming the Hilbert curve", AIP Conference
     Proceedings 707 (2004).
     """
-    cells = np.arange(int(np.prod(sizes, dtype=np.int64)))
-    order = curve_order(np.stack(np.unravel_index(cells, sizes)).astype(np.int64), "hilbert", max(sizes))
+    order = curve_order(np.indices(sizes).reshape(len(sizes), -1), "hilbert", max(sizes))
     order.setflags(write=False)
     return order
 

@@ -14,6 +14,7 @@ from hopbytes.machines.network_machine import inside_spec, starts_with_node, wit
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
 from hopbytes.machines.spec_fields import FileSpec, wanted_hosts
 from hopbytes.machines.tree import Tree, bad, check_levels, count_of
+from hopbytes.text.lines import integer_in
 
 #: Options of the specs of such files: hosts to keep, and distances of levels.
 TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
@@ -69,7 +70,6 @@ class NamedTree(Machine):
         return f"{self.text}{''.join(changed)}{inside}"
 
     def nested(self, inside: Tree) -> NamedTree:
-        """Return this machine with levels inside its nodes."""
         if self.inside is not None:
             raise UnsupportedError(f"{self.text} has levels inside its nodes already")
         return replace(self, inside=inside)
@@ -86,7 +86,7 @@ class NamedTree(Machine):
 def level_distances(kind: str, spec: FileSpec) -> dict[str, int]:
     """Return the distances of levels that a spec gives."""
     for key, value in spec.levels.items():
-        if not (value.isascii() and value.isdigit() and len(value) <= 19):
+        if integer_in(value, 0, 10**19) is None:
             raise bad(f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
     return {key: int(value) for key, value in spec.levels.items()}
 

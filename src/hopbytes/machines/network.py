@@ -233,7 +233,6 @@ class Network:
         return lengths, common
 
     def routes(self, sources: Any, targets: Any) -> Routes:
-        """Return the links that flows take, all at once."""
         return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
 
     def _endpoints(self, numbers: Any) -> Int32:
@@ -315,7 +314,6 @@ class Network:
                 raise self.no_route(int(source), int(chosen[lost[0]]))
 
     def no_route(self, source: int, target: int) -> UnsupportedError:
-        """Return the error about two endpoints without a route between them."""
         return UnsupportedError(
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (`hosts`, `exclude`) or give a network on which they are linked"

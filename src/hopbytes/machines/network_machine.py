@@ -132,9 +132,7 @@ class NetworkMachine(Machine):
     def distance(self) -> NetworkDistance | TreeDistance:
         lowered, bits = distance_inside(self)
         network, endpoints = self.network(), self.network_use.endpoint_of_core()
-        return NetworkDistance(
-            network, lowered.labels, lowered.bit_costs, bits, endpoints, self.hop_distance
-        )
+        return NetworkDistance(network, lowered.labels, lowered.bit_costs, bits, endpoints, self.hop_distance)
 
     def split(self, cores: Int64) -> list[Int64]:
         node = self.node_of_core()[cores]

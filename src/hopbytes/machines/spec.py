@@ -43,7 +43,6 @@ BEGINNINGS = {
 DISCOVERY = re.compile(rb'^(?:(?:Switch|Ca|Hca)[ \t]+[0-9]+[ \t]+"[^"\n]+"|DR path .* -> )', re.MULTILINE)
 
 
-
 def parse_machine(text: str) -> Machine:
     """Read a machine from its spec.
 

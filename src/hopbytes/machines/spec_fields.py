@@ -12,6 +12,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, bad, shorten
 from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.lines import integer_in
 
 #: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
 AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
@@ -55,8 +56,7 @@ class NetworkSpec:
                 raise bad(f"{self.kind}: {what}")
             sizes.append(int(word))
         if len(sizes) > 16 or math.prod(sizes) > MAX_CORES:
-            what = f"{shorten(self.head)}, expected at most 16 sizes and {MAX_CORES} in all"
-            raise bad(f"{self.kind}: {what}")
+            raise bad(f"{self.kind}: {shorten(self.head)}, expected at most 16 sizes and {MAX_CORES} in all")
         if expected and len(sizes) != expected.partition(" ")[0].count("x") + 1:
             raise bad(f"{self.kind}: {shorten(self.head)}, expected {expected}")
         return tuple(sizes)
@@ -83,13 +83,10 @@ def _examples(keys: Mapping[str, str]) -> str:
 
 def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DISTANCE) -> int:
     """Read one integer from `least` to `most`; 12.5e9 is one too."""
-    value: int | None = None
-    if text.isascii() and text.isdigit() and len(text) <= 19:
-        value = int(text)
-    elif re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?e[0-9]{1,2}", text, re.ASCII):
-        exact = float(text)
-        value = int(exact) if exact.is_integer() else None
-    if value is None or not least <= value <= most:
+    power = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?e[0-9]{1,2}", text, re.ASCII)
+    whole = str(int(float(text))) if power and float(text).is_integer() else text
+    value = integer_in(whole, least, most)
+    if value is None:
         raise bad(f"{kind}: {key}={shorten(text)}, expected an integer from {least} to {most}")
     return value
 

@@ -36,14 +36,10 @@ _DEPTHS = dict.fromkeys(("island", "rack", "cabinet"), (0, 0)) | dict.fromkeys(N
 _NUMBERED = re.compile(r"level[0-9]+")
 
 
-def _words() -> dict[str, str]:
-    """Every spelling that is understood, in lower case, with the name of its level."""
-    names = (*NODE_NAMES, *OUTSIDE_NODES, *_INSIDE)
-    plurals = {f"{name}es" if name.endswith(("s", "ch")) else f"{name}s": name for name in names}
-    return {name: name for name in names} | plurals | {"numanode": "numa", "numanodes": "numa"}
-
-
-WORDS = _words()
+_NAMES = (*NODE_NAMES, *OUTSIDE_NODES, *_INSIDE)
+_PLURALS = {f"{name}es" if name.endswith(("s", "ch")) else f"{name}s": name for name in _NAMES}
+#: Every spelling that is understood, in lower case, with the name of its level.
+WORDS = {name: name for name in _NAMES} | _PLURALS | {"numanode": "numa", "numanodes": "numa"}
 
 
 def level_name(word: str) -> str:
@@ -85,14 +81,11 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
     notice = one_host(levels, cores)
     names = [level.name for level in levels]
     unknown = [name for name in names if name not in WORDS and not _NUMBERED.fullmatch(name)]
-    meant = [(name, level_name(near)) for name in unknown for near in _near(name)]
+    of_nodes = (*NODE_NAMES, "nodes", "hosts", "servers")
+    meant = [(name, level_name(near)) for name in unknown for near in nearest(name.lower(), of_nodes, 0.75)]
     if notice is None or not (meant or len(unknown) > 1 or any(name in OUTSIDE_NODES for name in names)):
         return ()
     return (notice + (f" (did you mean {meant[0][1]} by {meant[0][0]!r}?)" if meant else ""),)
-
-
-def _near(name: str) -> list[str]:
-    return nearest(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 0.75)
 
 
 def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]) -> tuple[str, ...]:

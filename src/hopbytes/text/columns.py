@@ -17,8 +17,7 @@ def width(widest: int = WIDEST) -> int:
 
 
 def table_lines(rows: Sequence[Sequence[str]], sides: str = "<>") -> list[str]:
-    """Return a table as lines: columns begin at the left (``<``) or end at the right; the last side repeats.
-    """
+    """Return a table as lines: columns begin at the left (``<``) or end right; the last side repeats."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     cells = (f"{{:{sides[min(column, len(sides) - 1)]}{wide}}}" for column, wide in enumerate(widths))
     form = "  ".join(cells)

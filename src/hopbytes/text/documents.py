@@ -9,7 +9,7 @@ from io import BufferedReader
 from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.text.lines import read_bytes
+from hopbytes.text.lines import integer_in, read_bytes
 from hopbytes.text.open_input import open_stream
 
 LARGEST_XML = 256 * 2**20
@@ -148,7 +148,7 @@ class Yaml:
 
     def integer(self, what: str, least: int = 1, most: int = 2**31 - 1) -> int:
         text = self.text(what)
-        if not (text.isascii() and text.isdigit() and len(text) < 19 and least <= int(text) <= most):
+        if integer_in(text, least, most) is None:
             raise self.fail(f"{what} is {text[:40]!r}, expected an integer from {least} to {most}")
         return int(text)
 
@@ -205,14 +205,53 @@ def _convert(path: str, node: Any) -> Yaml:
     return Yaml(path, line, pairs)
 
 
-def parse_object(data: bytes | str, name: str, what: str) -> dict[str, Any]:
-    """Return the object that a JSON text holds."""
+def parse_json(data: bytes | str, name: str, what: str) -> Any:
+    """Return what a JSON text holds."""
     try:
-        content = json.loads(data)
+        return json.loads(data)
     except json.JSONDecodeError as error:
         raise FormatError(name, error.lineno, f"not JSON ({error.msg}), expected {what}") from None
     except (ValueError, RecursionError):
         raise FormatError(name, None, f"damaged JSON, expected {what}") from None
+
+
+def parse_object(data: bytes | str, name: str, what: str) -> dict[str, Any]:
+    """Return the object that a JSON text holds."""
+    content = parse_json(data, name, what)
     if not isinstance(content, dict):
         raise FormatError(name, None, f"a JSON {type(content).__name__}, expected {what}")
     return content
+
+
+class Record:
+    """The fields of a file that hopbytes stored; whoever asks for one says what it must be."""
+
+    def __init__(self, data: bytes | str, name: str, kind: str, newest: int) -> None:
+        self.name, stored = name, kind.replace("hopbytes", "a stored")
+        self.fields = parse_object(data, name, stored)
+        if self.fields.get("kind") != kind:
+            raise self.fail(f'no "kind": "{kind}", expected {stored}')
+        version = self.fields.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise self.fail(f"version {str(version)[:20]}, expected {newest}")
+        if version > newest:
+            raise UnsupportedError(f"{name}: version {version}, expected at most version {newest}")
+
+    def fail(self, what: str) -> FormatError:
+        return FormatError(self.name, None, what)
+
+    def integers(self, value: Any, name: str, least: int, most: int, dimensions: int = 1) -> Any:
+        """Return a list, or a list of equally long lists, of integers in a range as an array."""
+        import numpy as np
+
+        try:
+            array = np.array(value if isinstance(value, list) else None)
+        except ValueError:  # rows of unequal length
+            array = np.array(None)
+        if array.ndim != dimensions or (array.size and array.dtype.kind != "i"):
+            form = "list" if dimensions == 1 else "table"
+            found = "missing" if value is None and name not in self.fields else json.dumps(value)[:60]
+            raise self.fail(f"{name} is {found}, expected a {form} of integers")
+        if array.size and not least <= int(array.min()) <= int(array.max()) <= most:
+            raise self.fail(f"{name} has {array.min()} to {array.max()}, expected {least} to {most}")
+        return array

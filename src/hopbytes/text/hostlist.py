@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
@@ -61,26 +62,17 @@ def host_argument(hosts: Sequence[str]) -> str:
 
 def _folded(hosts: Sequence[str]) -> str:
     """Write a list that :func:`expand_hosts` reads, runs of numbers in brackets."""
-    words: list[str] = []
-    parts = [LAST_NUMBER.fullmatch(host) for host in hosts]
-    first = 0
-    for at in range(1, len(hosts) + 1):
-        before, here = parts[at - 1], parts[at] if at < len(hosts) else None
-        if before and here and _follows(before, here):
-            continue
-        begin = parts[first]
-        if begin is not None and before is not None and at - first > 1:
-            words.append(f"{begin[1]}[{begin[2]}-{before[2]}]{begin[3]}")
+    runs: list[tuple[str, str, str, str]] = []  # text around the numbers, the first and the last of them
+    for host in hosts:
+        found = LAST_NUMBER.fullmatch(host)
+        before, number, behind = found.groups() if found else (host, "", "")
+        start, end, first, last = runs[-1] if runs else ("", "", "", "")
+        around = (before, behind, len(number)) == (start, end, len(last))
+        if around and number and int(number) == int(last) + 1:
+            runs[-1] = before, behind, first, number
         else:
-            words.append(hosts[first])
-        first = at
-    return ",".join(words)
-
-
-def _follows(before: re.Match[str], here: re.Match[str]) -> bool:
-    """Tell whether a name is the next one: the same words around a number of as many digits, one higher."""
-    around = (before[1], before[3], len(before[2])) == (here[1], here[3], len(here[2]))
-    return around and int(here[2]) == int(before[2]) + 1
+            runs.append((before, behind, number, number))
+    return ",".join(f"{a}[{x}-{y}]{b}" if x != y else f"{a}{x}{b}" for a, b, x, y in runs)
 
 
 def check_host_name(name: str, where: str, line: int | None) -> None:
@@ -155,11 +147,9 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
 
 def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
     """Return hosts that are all different; FormatError for one named twice."""
-    seen: set[str] = set()
-    for host in hosts:
-        if host in seen:
-            raise FormatError(where, None, f"host {host!r} twice, expected every host once")
-        seen.add(host)
+    twice = next((host for host, count in Counter(hosts).items() if count > 1), None)
+    if twice is not None:
+        raise FormatError(where, None, f"host {twice!r} twice, expected every host once")
     return tuple(hosts)
 
 

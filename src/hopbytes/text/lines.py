@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 
 from hopbytes.errors import FormatError, ScaleError
@@ -84,9 +84,20 @@ def whole_number(name: str, line: int, token: bytes, what: str) -> int:
     return int(token)
 
 
+def integer_in(text: str, least: int, most: int) -> int | None:
+    """Return an integer from `least` >= 0 to `most`; None for any other text."""
+    whole = text.isascii() and text.isdigit() and len(text) < 20
+    return int(text) if whole and least <= int(text) <= most else None
+
+
 def shown(token: bytes) -> str:
     """Return a token as printable text: quoted, escaped and shortened."""
     return repr(token[:40])[1:] + ("..." if len(token) > 40 else "")
+
+
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """Return names with commas, of many the first ones and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:

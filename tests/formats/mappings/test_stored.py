@@ -130,7 +130,7 @@ def test_json_for_another_machine_or_pattern_is_refused():
     ({"k": 3}, "k is 3, expected 4"),
     ({"pe": [0, 1.5]}, "pe is .*expected a list of integers"),
     ({"pe": [0, 2**70]}, "pe is .*expected a list of integers"),
-    ({"pe": [0, 2**40]}, "expected integers of 32 bits"),
+    ({"pe": [0, 2**40]}, "expected -2147483648 to 2147483647"),
     ({"pe": [0, [1]]}, "expected a list of integers"),
     ({"pe": [0, 4]}, "file: task 1 is on PE 4, expected 0..3"),
     ({"pe": None}, "pe is null"),

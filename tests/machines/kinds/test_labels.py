@@ -77,7 +77,7 @@ def test_names_with_domains(tmp_path):
     ("s1.a\ns2.a\n", ":2: node 'a'"), ("a b c d\n", "does not end with"), ("n1 s1.n2\n", ":1: address"),
     ("s1.a\nb\n", ":2: node 'b'"),
     ('{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}', "a second time"),
-    ("[" * 100000, "not JSON"), ('{"a":' * 100000, "not JSON"),
+    ("[" * 100000, "damaged JSON"), ('{"a":' * 100000, "damaged JSON"),
     ({"kind": "List", "items": [{"kind": "HyperNode", "metadata": {"name": "h1"}}]}, "item 0 is a HyperNode"),
     *((text, ":1: YAML or a table of kubectl, expected JSON: kubectl get nodes -o json") for text in (
         "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n", "---\napiVersion: v1\nkind: List\n",

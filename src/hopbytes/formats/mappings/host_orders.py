@@ -38,7 +38,6 @@ class Hosts(HostList, form="hosts"):
     # The ranks of a host must be consecutive and in the order of its slots, and every host must hold the same
     # number of ranks. ``map --for hosts`` computes such a mapping.
 
-    marked = False  # anything may read them
     ranks = staticmethod(hosts_in_blocks)
     summary = "host of node i in line i, if only the order of nodes can be chosen"
     capabilities = Capabilities(any_host_order=True)
@@ -104,8 +103,7 @@ class Kubernetes(LaunchFormat, form="kubernetes"):
 
 
 class Mesh(LaunchFormat, form="mesh"):
-    """A Python file with the process of every task, and functions that make the mesh of PyTorch and of JAX.
-    """
+    """A Python file with the process of every task, and functions that make a mesh of PyTorch or JAX."""
     # Beside it are the same facts as JSON and a script that starts torchrun with the node rank of its host.
     # Axes are the kinds of parallelism of an ``ml:`` pattern, outermost first; other patterns have one axis.
     # Processes are numbered host by host in machine order, so that every mapping can be expressed.
@@ -120,7 +118,6 @@ class Mesh(LaunchFormat, form="mesh"):
     )
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the Python file, ``.json`` and ``.sh``."""
         # Options: `graph`, the pattern, whose kinds of parallelism are the axes; `hosts` and `oversubscribe`.
         launch = prepare(mapping, options)
         count = launch.equal_count(self.form)

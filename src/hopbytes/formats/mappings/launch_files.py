@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,6 @@ class Launch:
 
     @property
     def pes(self) -> list[int]:
-        """The slots in use, ascending."""
         return sorted(set(self.mapping.pe.tolist()))
 
     @property
@@ -105,7 +105,6 @@ class Launch:
         return self.mapping.where.shown_gpus(int(self.mapping.pe[task]))
 
     def tasks_per_node(self) -> Int64:
-        """int64[nodes]: number of tasks mapped to each node."""
         return np.bincount(self.node, minlength=len(self.hosts)).astype(np.int64)
 
     def most_tasks_on_a_slot(self) -> int:
@@ -113,7 +112,6 @@ class Launch:
         return int(self.mapping.tasks_per_pe().max())
 
     def runs(self) -> list[Run]:
-        """Divide the ranks into runs of consecutive ranks on the same node, in rank order."""
         starts = np.flatnonzero(np.diff(self.node, prepend=-1)).tolist()
         ends = [*starts[1:], self.n]
         return [Run(int(self.node[a]), a, b - a) for a, b in zip(starts, ends, strict=True)]
@@ -164,12 +162,10 @@ class Launch:
 
     @property
     def placeholders(self) -> str:
-        """The notice that a file has placeholders for host names."""
         replace = f"replace {self.hosts[0]}, ... in {{stem}} by the real names"
         return f"host names are unknown: {replace}, or give `hosts`"
 
     def assumptions(self) -> list[str]:
-        """Return notices about host names and CPU numbers that had to be assumed."""
         assumed = [ASSUMED_CPUS] if self.binds and not self.numbering.known else []
         return [self.placeholders, *assumed] if self.hosts_unknown else assumed
 
@@ -326,10 +322,7 @@ def _arrange(
     for shape, part_tasks in parts:
         waiting.setdefault(shape, []).append(part_tasks)
     for alike in waiting.values():
-        alike.sort(key=_lowest_task, reverse=True)  # the lowest is at the end, where pop() takes it
+        # The one with the lowest task is at the end, where pop() takes it.
+        alike.sort(key=lambda part: min((tasks[0] for tasks in part if tasks), default=inf), reverse=True)
     arranged = [tasks for shape, _ in parts for tasks in waiting[shape].pop()]
     return tuple(shape for shape, _ in parts), arranged
-
-
-def _lowest_task(part: list[Tasks]) -> float:
-    return min((tasks[0] for tasks in part if tasks), default=float("inf"))

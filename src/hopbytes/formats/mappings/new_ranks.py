@@ -8,7 +8,6 @@ the PE of every old rank.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping as Dictionary
 from dataclasses import replace
 from typing import Any
@@ -23,7 +22,7 @@ from hopbytes.formats.mappings.host_lists import allocation_of, as_launched, che
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, Launch, LaunchFormat, prepare
 from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.formats.mappings.stored import Plain
+from hopbytes.formats.mappings.stored import Plain, pes_in
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
@@ -33,8 +32,7 @@ MAX_LINE, MAX_COMMENTS = 100, 10_000
 
 
 class NewRank(LaunchFormat, form="newrank"):
-    """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; it works with every launcher.
-    """
+    """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; for every launcher."""
     # The program must reorder its ranks before it distributes data.
 
     summary = "new rank of old rank i in line i, for MPI_Comm_split"
@@ -61,14 +59,12 @@ class NewRank(LaunchFormat, form="newrank"):
         # By default as the comment in the last line says, else block.
         where = allocation_of(source, "a file of new ranks")
         data = source.stream.read()
-        again: io.BufferedReader[Any] = io.BufferedReader(io.BytesIO(data))
-        new = np.asarray(Plain().read(replace(source, stream=again, options={})))
+        new = pes_in(source.name, data)
         check_count(source, len(new))
         times = np.bincount(new, minlength=len(new))
         if (times != 1).any():
             rank = int(np.argmax(times != 1))
-            what = f"new rank {rank} occurs {times[rank]} times, expected every rank once"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"new rank {rank} occurs {times[rank]} times, expected every rank once")
         launched = source.options.get("launched") or _launched_in_comment(source, data)
         # mpirun --map-by core fills nodes, mpirun --map-by node distributes ranks over all nodes.
         slots = spread(where, len(new), SlotUse(pack=launched == "block", spread=launched == "cyclic"))

@@ -80,7 +80,6 @@ class Numbering:
 
     @property
     def known(self) -> bool:
-        """Whether CPU numbers of the operating system are known, not assumed."""
         return self.cpus is not None
 
     def whole_nodes(self, units: Int64) -> bool:
@@ -99,7 +98,6 @@ class Numbering:
         return True
 
     def os_cpus(self, units: Int64) -> Numbers:
-        """Return the CPU numbers of the operating system, ascending."""
         return tuple((self.position[units] if self.cpus is None else np.sort(self.cpus[units])).tolist())
 
     def launcher_units(self, units: Int64) -> Numbers:
@@ -115,11 +113,9 @@ class Numbering:
         return tuple(self.core_rank[high - 1].tolist())
 
     def whole_cores(self, units: Int64) -> int:
-        """Return the number of cores in which some units lie."""
         return len(_distinct(self.core[units]))
 
     def check_allowed(self, units: Int64, host: str) -> None:
-        """Refuse units that the job may not use at launch."""
         if not self.usable[units].all():
             outside = ", ".join(map(str, self.os_cpus(units[~self.usable[units]])[:4]))
             raise InfeasibleError(

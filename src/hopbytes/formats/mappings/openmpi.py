@@ -27,10 +27,10 @@ from hopbytes.formats.mappings.launch_files import ANY_MAPPING, ASSUMED_CPUS, La
 from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, numbers_in
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list
+from hopbytes.text.lines import some_of
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 #: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
@@ -57,7 +57,6 @@ class OpenMpi(LaunchFormat, form="openmpi"):
     capabilities = dataclasses.replace(ANY_MAPPING, launcher="mpirun", tested_with_launcher=True)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the rankfile, the hostfile ``.hosts`` and the command."""
         # Options: those of `prepare`; `version`, ``"4"`` or ``"5"``, restricts the commands to that version.
         version = options.get("version")
         if version not in (None, "4", "5"):
@@ -187,8 +186,7 @@ def _more_ranks_than_cores(launch: Launch) -> bool:
 
 
 def _limits(launch: Launch, threads: bool, version: object) -> list[str]:
-    """Return a notice for every fault of Open MPI in reading the numbers of a rankfile on the hosts in use.
-    """
+    """Return a notice for every fault of Open MPI in reading a rankfile's numbers on the hosts in use."""
     # Tried with 4.1.4 and 5.0.11: version 5 counts hardware threads instead of cores if the job may use a
     # single hardware thread of its first core, whatever the other cores have; version 4 binds on all hosts by
     # the topology of the host that runs mpirun. O(hardware threads of the hosts in use).
@@ -197,34 +195,24 @@ def _limits(launch: Launch, threads: bool, version: object) -> list[str]:
         return []
     hosts, notices = launch.used_hosts, []
     trees = [inventory.tree(node) for node in sorted(set(launch.node.tolist()))]
-    single = [host for host, tree in zip(hosts, trees, strict=True) if _begins_with_one_thread(tree)]
+    threads_of = zip(hosts, (np.bincount(tree.cores) for tree in trees), strict=True)  # of every core
+    single = [host for host, counts in threads_of if counts[0] == 1 < counts.max()]
     if single and version != "4" and not threads:
         notices.append(
             f"Open MPI 5 counts hardware threads instead of cores on hosts where the job has one hardware "
-            f"thread of the first core and more of others ({_some(single)}): request whole cores, or start "
+            f"thread of the first core and more of others ({some_of(single)}): request whole cores, or start "
             f"with srun; {CHECK}"
         )
-    other = [host for host, tree in zip(hosts, trees, strict=True) if not _counted_alike(trees[0], tree)]
+    other = [  # where a core number stands for other CPUs of the operating system
+        host for host, tree in zip(hosts, trees, strict=True)
+        if not np.array_equal(trees[0].os_pus, tree.os_pus) or not np.array_equal(trees[0].cores, tree.cores)
+    ]
     if other and version != "5":
         notices.append(
             f"Open MPI 4 binds on all hosts by the topology of the host that runs mpirun, but hosts differ "
-            f"({_some(other)} from {hosts[0]}): use Open MPI 5 or srun; {CHECK}"
+            f"({some_of(other)} from {hosts[0]}): use Open MPI 5 or srun; {CHECK}"
         )
     return notices
-
-
-def _begins_with_one_thread(tree: NodeTree) -> bool:
-    counts = np.bincount(tree.cores)
-    return bool(counts[0] == 1 and counts.max() > 1)
-
-
-def _counted_alike(first: NodeTree, second: NodeTree) -> bool:
-    """Tell whether the same core number stands for the same CPUs of the operating system on both nodes."""
-    return np.array_equal(first.os_pus, second.os_pus) and np.array_equal(first.cores, second.cores)
-
-
-def _some(hosts: list[str]) -> str:
-    return ", ".join(hosts[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else "")
 
 
 RANK_LINE = re.compile(
@@ -312,8 +300,7 @@ def _rank_lines(source: Source) -> list[RankLine]:
             continue
         parts = RANK_LINE.fullmatch(raw.strip())
         if parts is None:
-            what = f"{raw.strip()[:60]!r}, expected a line like 'rank 0=n1 slot=0-1'"
-            raise FormatError(source.name, number, what)
+            raise source.error(f"{raw.strip()[:60]!r}, expected a line like 'rank 0=n1 slot=0-1'", number)
         rank = int(parts["rank"])
         if rank in by_rank:
             first = by_rank[rank].line[1]
@@ -364,8 +351,7 @@ def _in_package(slots: Slots, node: int, package: str, cores: str, line: Line) -
         return inside
     wanted = _numbers(cores, cores, line)
     if wanted[-1] >= len(inside):
-        what = f"core {wanted[-1]} of package {package}, expected 0 to {len(inside) - 1}"
-        raise FormatError(*line, what)
+        raise FormatError(*line, f"core {wanted[-1]} of package {package}, expected 0 to {len(inside) - 1}")
     return [inside[number] for number in wanted]
 
 

@@ -22,7 +22,7 @@ from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list, number_range
-from hopbytes.text.documents import parse_object
+from hopbytes.text.documents import Record
 from hopbytes.text.hostlist import NODE_NAME
 from hopbytes.text.open_input import named_in
 from hopbytes.util.quantities import plain_value
@@ -47,7 +47,7 @@ class Plain(LaunchFormat, form="plain"):
     """One line per task with the number of its PE, as graph partitioners write their partitions."""
 
     suffixes = (".txt", ".map", ".part")
-    marked = False  # partitioners read a number from every line
+    # There is no comment: partitioners read a number from every line.
     summary = "PE of task i in line i"
     capabilities = ANY_MAPPING
 
@@ -55,10 +55,7 @@ class Plain(LaunchFormat, form="plain"):
         """Return a Mapping if the option `where` is given, else int32[n]; ``#`` and ``%`` begin comments."""
         where, n = source.options.get("where"), source.options.get("n")
         limit = where.k if where is not None else 2**31 - 1
-        data = source.stream.read()
-        pe = _fast(data, limit)
-        if pe is None:
-            pe = _line_by_line(source.name, data, limit)
+        pe = pes_in(source.name, source.stream.read(), limit)
         if n is not None and len(pe) != n:
             raise source.error(f"{len(pe)} lines with a PE, expected {n}, one for each task")
         return pe if where is None else Mapping(pe, where)
@@ -85,6 +82,12 @@ def _number_lines(pe: Int32) -> str:
     filled: UInt8 = lines.take(rows, mode="clip").view(np.uint8)
     text: bytes = filled[filled != 0].tobytes()
     return text.decode("ascii")
+
+
+def pes_in(name: str, data: bytes, limit: int = 2**31 - 1) -> Int32:
+    """Return the numbers of a file with one in every line, comments aside."""
+    pe = _fast(data, limit)
+    return _line_by_line(name, data, limit) if pe is None else pe
 
 
 def _fast(data: bytes, limit: int) -> Int32 | None:
@@ -191,7 +194,7 @@ class Json(LaunchFormat, form="json"):
     def read(self, source: Source) -> Mapping:
         """Return the mapping with the allocation for which it was made."""
         # `where` must be the same machine, `graph` the same pattern or a trace of as many tasks.
-        record = _Record(source)
+        record = _Record(source.text(), source.name, KIND, VERSION)
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         # The given machine replaces an equal stored one, whose file may have been moved since then.
         if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
@@ -199,7 +202,7 @@ class Json(LaunchFormat, form="json"):
         else:
             made_for = record.allocation(record.machine(source.path))
         try:
-            pe, info = record.integers("pe", np.int32), record.value("info", dict, "an object")
+            pe, info = record.numbers("pe", np.int32), record.value("info", dict, "an object")
             mapping = Mapping(pe, made_for, info)
         except FormatError as error:
             raise source.error(error.what, error.line) from None
@@ -234,22 +237,12 @@ def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping
         raise UnsupportedError(f"{name}: was made for {described[0]}, expected {described[1]} (map again)")
 
 
-class _Record:
+class _Record(Record):
     """The fields of a file; every method checks the type and range of the field that it returns."""
-
-    def __init__(self, source: Source) -> None:
-        self.name, self.fields = source.name, parse_object(source.text(), source.name, "a stored mapping")
-        if self.fields.get("kind") != KIND:
-            raise source.error(f'no "kind": "{KIND}", expected a stored mapping')
-        version = self.fields.get("version")
-        if not isinstance(version, int) or version < 1:
-            raise source.error(f"version {str(version)[:20]}, expected {VERSION}")
-        if version > VERSION:
-            raise UnsupportedError(f"{source.name}: version {version}, expected at most version {VERSION}")
 
     def bad(self, field: str, expected: str) -> FormatError:
         found = json.dumps(self.fields[field], default=str)[:60] if field in self.fields else "missing"
-        return FormatError(self.name, None, f"{field} is {found}, expected {expected}")
+        return self.fail(f"{field} is {found}, expected {expected}")
 
     def value(self, field: str, kind: type[T], expected: str) -> T:
         value = self.fields.get(field)
@@ -263,22 +256,17 @@ class _Record:
             raise self.bad(field, "a list of texts")
         return value
 
-    def integers(self, field: str, dtype: Any, count: int | None = None) -> Any:
-        value = self.fields.get(field)
-        if count is not None and value is None:
-            return None
-        try:
-            array = np.array(value if isinstance(value, list) else None)
-        except ValueError:  # lists of unequal length inside
-            raise self.bad(field, "a list of integers") from None
-        if array.ndim != 1 or (array.size and array.dtype.kind != "i"):
-            raise self.bad(field, "a list of integers")
+    def numbers(self, field: str, dtype: Any) -> Any:
         limits = np.iinfo(dtype)
-        if array.size and not limits.min <= int(array.min()) <= int(array.max()) <= limits.max:
-            raise self.bad(field, f"integers of {limits.bits} bits")
-        if count is not None and len(array) != count:
+        return self.integers(self.fields.get(field), field, limits.min, limits.max).astype(dtype)
+
+    def of_slots(self, field: str, dtype: Any, count: int) -> Any:
+        if self.fields.get(field) is None:
+            return None
+        numbers = self.numbers(field, dtype)
+        if len(numbers) != count:
             raise self.bad(field, f"one number for each of {count} slots")
-        return array.astype(dtype)
+        return numbers
 
     def machine(self, path: str | None) -> Machine:
         spec = self.value("machine", str, "a text")
@@ -288,16 +276,16 @@ class _Record:
         except HopbytesError as error:
             missing = re.search("no such file|cannot be read|is named in a file of", str(error))
             hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""
-            raise FormatError(self.name, None, f"machine: {error}{hint}") from None
+            raise self.fail(f"machine: {error}{hint}") from None
 
     def allocation(self, machine: Machine) -> Allocation:
         slots = self._slots(machine.n_cores)
         starts = np.cumsum([0, *map(len, slots)]).astype(np.int64)
         return Allocation(
             machine, starts, np.concatenate(slots), tuple(self.texts("hosts")),
-            capacity=self.integers("capacity", np.int64, len(slots)),
-            endpoints=self.integers("endpoints", np.int32, len(slots)),
-            gpus=self.integers("gpus", np.int32, len(slots)),
+            capacity=self.of_slots("capacity", np.int64, len(slots)),
+            endpoints=self.of_slots("endpoints", np.int32, len(slots)),
+            gpus=self.of_slots("gpus", np.int32, len(slots)),
         ).in_use()
 
     def _slots(self, n_cores: int) -> list[Int64]:
@@ -307,14 +295,12 @@ class _Record:
             runs = [number_range(word, 18) for word in text.split(",")]
             inside = [run for run in runs if run is not None and run.stop <= n_cores]
             if len(inside) < len(runs):
-                what = f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1} like 0-3,6"
-                raise FormatError(self.name, None, what)
+                raise self.fail(f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1} like 0-3,6")
             cores = np.concatenate([np.array(run, np.int64) for run in inside])
             total += len(cores)
             # This also prevents a small file from allocating memory for more cores than the machine has.
             if total > n_cores or int(cores[0]) <= last:
-                what = f"slot {text[:40]!r}, expected slots in ascending order without repetition"
-                raise FormatError(self.name, None, what)
+                raise self.fail(f"slot {text[:40]!r}, expected slots in ascending order without repetition")
             last = int(cores[0])
             slots.append(cores)
         if not slots:

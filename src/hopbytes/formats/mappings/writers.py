@@ -189,11 +189,11 @@ class Mvapich(ListBinder, form="mvapich"):
 class Pals(ListBinder, form="pals"):
     """One host per line, filled in that order with N ranks each: ``mpiexec --ppn N --hostfile F``."""
     # PALS accepts neither repeated hosts nor different numbers of ranks per host, so the ranks of a host must
-    # be consecutive (``map --for pals``). ``--cpu-bind list:`` has colons between ranks.
+    # be consecutive (``map --for pals``). ``--cpu-bind list:`` has colons between ranks. No guide says that
+    # PALS skips comments.
     # Source: user guides of ALCF's Polaris and Aurora, "Running jobs", on mpiexec, --ppn, --hostfile and
     # --cpu-bind.
 
-    marked = False  # no guide says that PALS skips comments
     ranks = staticmethod(hosts_in_blocks)
     summary = "PALS host file with --cpu-bind list:, or place.sh where nodes differ"
     capabilities = replace(
@@ -220,7 +220,6 @@ class Flux(ListBinder, form="flux"):
     # Source: flux-run(1) on --taskmap and --requires, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
 
     ranks = staticmethod(rank_hosts)
-    marked = False
     summary = "Flux task map by host with cpu-affinity=map:, or place.sh where nodes differ"
     capabilities = replace(ANY_MAPPING, unequal_nodes=False, launcher="flux run", usual_order="block")
     different = "nodes need different cores, which Flux cannot express: {stem}.place.sh binds instead"
@@ -438,7 +437,6 @@ class Pbs(HostList, form="pbs"):
     # 4.1, "--map-by seq".
 
     ranks = staticmethod(rank_hosts)
-    marked = False
     summary = "host of every rank like a PBS node file, with place.sh for the cores"
     several_files = True
     capabilities = replace(ANY_MAPPING, launcher="mpiexec of PBS")
@@ -523,7 +521,6 @@ class Fujitsu(LaunchFormat, form="fujitsu"):
     # Source: Fujitsu "Job Operation Software End-user's Guide", rank-map-hostfile, and mpiexec -vcoordfile in
     # the MPI user's guide, as RIKEN's guide for Fugaku and rankmap4d use them.
 
-    marked = False
     summary = "coordinates of every rank for Fujitsu's mpiexec -vcoordfile"
     signature = re.compile(rb"\A\(\d.{0,37}\)", re.DOTALL)
     capabilities = replace(
@@ -553,8 +550,7 @@ class Fujitsu(LaunchFormat, form="fujitsu"):
         for number, at in rows:
             if at not in node_at:
                 sizes = "x".join(str(size + 1) for size in coordinates.max(axis=0).tolist())
-                what = f"no node at {at}, expected coordinates in a {sizes} torus"
-                raise FormatError(source.name, number, what)
+                raise source.error(f"no node at {at}, expected coordinates in a {sizes} torus", number)
         node = np.array([node_at[at] for _, at in rows], np.int64)
         return mapping_on_nodes(source, where, node, [number for number, _ in rows])
 

@@ -21,6 +21,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, Source, Written
 from hopbytes.formats.parsing import check_tasks
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.text.documents import parse_object
 from hopbytes.text.open_input import check_expansion
 
 #: Exceptions that zipfile and NumPy raise on damaged or malicious content.
@@ -245,11 +246,8 @@ class Pattern(Format, form="pattern"):
 def _header(source: Source, content: Array | bytes | None) -> dict[str, Any]:
     if not isinstance(content, bytes):
         raise source.error("no header.json inside, expected a pattern written by hopbytes")
-    try:
-        header = json.loads(content)
-    except (ValueError, RecursionError):
-        raise source.error("header.json is damaged, expected JSON") from None
-    if not isinstance(header, dict) or header.get("format") != "hopbytes pattern":
+    header = parse_object(content, f"{source.name}: header.json", "JSON")
+    if header.get("format") != "hopbytes pattern":
         raise source.error("header.json has another format, expected that of a pattern written by hopbytes")
     if header.get("version") != VERSION:
         what = f"pattern version {str(header.get('version'))[:20]}, expected version {VERSION}"

@@ -276,8 +276,7 @@ TREES = (b"TREE", b"0")  # tuning lines name the algorithm, older ones by its nu
 
 
 class NcclLog(Format, form="nccl"):
-    """The log of all ranks, as ``mpirun`` prints it, or a file for each process (NCCL_DEBUG_FILE=nccl.%h.%p).
-    """
+    """The log of all ranks, as mpirun prints it, or a file for each process (NCCL_DEBUG_FILE=nccl.%h.%p)."""
     # ``NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL`` logs ranks, rings and calls, ``TUNING`` the algorithms too. An
     # all-reduce goes around the rings of its communicator, in equal parts, or up and down the trees of the
     # log where a line of TUNING says so for its size; ``collectives=`` names another model. NCCL cuts rings

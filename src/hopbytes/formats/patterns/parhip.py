@@ -43,7 +43,6 @@ class Parhip(Format, form="parhip"):
     suffixes = (".parhip", ".bgf")
     binary = True
     summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"
-    marked = False
 
     def sniff(self, name: str, head: bytes) -> bool:
         if len(head) < HEADER_BYTES + 8:
@@ -107,8 +106,7 @@ def _width(flags: int, narrow: int) -> int:
 
 
 def _take(source: Source, what: str, dtype: str, count: int) -> tuple[Array, int]:
-    """Return the numbers of a part, of 32 bits for neighbours, else of 64, and the largest; -1 without any.
-    """
+    """Return the numbers of a part, neighbours in 32 bits, others in 64, and the largest, else -1."""
     # They are read piece by piece, so that there never are as many of 64 bits as arcs. Without a size of the
     # file, which was compared with the header, memory grows with the content only.
     kept = np.int32 if what == "neighbours" else np.int64

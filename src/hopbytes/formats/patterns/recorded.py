@@ -35,8 +35,7 @@ class Traffic:
     def add(self, source: int, target: int, volume: int, count: int) -> None:
         """Add `count` messages with `volume` bytes in total."""
         if volume > MAX_SUM:
-            what = f"{volume} bytes from task {source} to {target}"
-            raise ScaleError(f"{what}, expected at most 2^63 - 1")
+            raise ScaleError(f"{volume} bytes from task {source} to {target}, expected at most 2^63 - 1")
         self.sources.append(source)
         self.targets.append(target)
         self.volumes.append(volume)
@@ -50,16 +49,15 @@ class Traffic:
         for source, target, volume, count in expand(kind, model, volumes, root, calls, first=first):
             self.add(members[source], members[target], volume, count)
 
-    def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
+    def graph(self, source: Source, format: str, n: int, **facts: Any) -> CommGraph:
         """Return the pattern, the sum of each pair that exchanges something; `facts` go into its meta."""
         columns = [np.array(c, np.int64) for c in (self.sources, self.targets, self.volumes, self.counts)]
         kept = (columns[2] > 0) | (columns[3] > 0)
         src, dst, volumes, counts = (column[kept] for column in columns)
-        tasks = 1 + int(max(src.max(initial=-1), dst.max(initial=-1)))
-        n = tasks if n is None else n
         check_tasks(source, None, n, len(src))
-        if tasks > n:
-            raise source.error(f"task {tasks - 1}, expected 0 to {n - 1}")
+        highest = int(max(src.max(initial=-1), dst.max(initial=-1)))
+        if highest >= n:
+            raise source.error(f"task {highest}, expected 0 to {n - 1}")
         notices, sending = [*facts.pop("notices", ())], len(np.unique(src))
         if n > 1 and sending < SENDING_SHARE * n:
             notices.append(f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends")
@@ -143,14 +141,23 @@ class Collectives:
         self, own: int, kind: str, volume: int, root: int = 0, members: tuple[int, ...] | None = None,
         calls: int = 1, first: int = 0,
     ) -> None:
-        """Add the part of member `own`: `volume` bytes in `calls` calls; `members` None stands for all ranks.
-        """
+        """Add the part of member `own`: `volume` bytes in `calls` calls; `members` None means all ranks."""
         # With `first` > 0 the call is between two groups, and the first `first` members form the first group.
         sums = self._sums.setdefault((kind, root, members, first), {}).setdefault(own, [0, 0])
         sums[0] += volume
         sums[1] += calls
         self.calls += calls
         self.volume += volume
+
+    def add_parts(
+        self, traffic: Traffic, rank: int, members: Sequence[int], parts: Sequence[int], model: str
+    ) -> None:
+        """Add an all-to-all of a rank with another number of bytes for each member, alike in every model."""
+        self.calls += 1
+        self.volume += sum(parts)
+        for member, volume in zip(members, parts, strict=True) if model != "ignore" else ():
+            if member != rank:
+                traffic.add(rank, member, volume, 1)
 
     def expand_into(self, traffic: Traffic, model: str, n: int) -> list[str]:
         """Add the messages of all calls of `n` ranks to the traffic; return a notice if they are left out."""

@@ -326,7 +326,7 @@ class Csv(Format, form="csv"):
     # Option: ``counts`` names the matrix of message counts; ``""`` reads none even if one exists.
 
     suffixes = (".csv",)
-    marked = False  # spreadsheets, MATLAB and C programs read numbers from every line
+    # There is no comment: spreadsheets, MATLAB and C programs read numbers from every line.
     summary = "dense matrix of bytes, separated by commas; messages from NAME.count.csv or NAME_count.csv"
 
     def sniff(self, name: str, head: bytes) -> bool:
@@ -405,7 +405,7 @@ class Dense(Format, form="dense"):
     """Row i, column j holds the bytes from task i to task j."""
 
     suffixes = (".mat",)
-    marked = False  # spreadsheets, MATLAB and C programs read numbers from every line
+    # There is no comment: spreadsheets, MATLAB and C programs read numbers from every line.
     summary = "dense matrix of bytes, separated by blanks, without a header"
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -125,14 +125,10 @@ class TorchCalls:
 
     def add_parts(self, own: int, members: tuple[int, ...], parts: Sequence[int]) -> None:
         """Add an all-to-all of rank `own` with another number of bytes for each member."""
-        member = self._place(own, members)
+        self._place(own, members)
         if len(parts) != len(members):
             raise ValueError(f"{len(parts)} parts for {len(members)} ranks, expected one for each")
-        self.collectives.calls += 1
-        self.collectives.volume += sum(parts)
-        for other, volume in enumerate(parts if self.model != "ignore" else ()):
-            if other != member:
-                self.traffic.add(own, members[other], volume, 1)
+        self.collectives.add_parts(self.traffic, own, members, parts, self.model)
 
     def _place(self, own: int, members: tuple[int, ...]) -> int:
         places = self._places.get(members)

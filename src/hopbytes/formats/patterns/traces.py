@@ -198,8 +198,7 @@ class Simgrid(Format, form="simgrid"):
 
 
 def trace_actions(path: str) -> Iterator[tuple[Lines, list[bytes]]]:
-    """Yield the file and the fields of all actions of a trace, rank after rank; `path` is any of its files.
-    """
+    """Yield file and fields of all actions of a trace, rank after rank; `path` is any of its files."""
     names = FROM_ONE if FROM_ONE.fullmatch(os.path.basename(path)) else FROM_ZERO
     with open_stream(path) as opened:
         source = Source(opened.name, opened.stream, path)
@@ -252,12 +251,7 @@ class _Trace:
 
     def _blocks(self, volumes: list[int]) -> None:
         """Process the part of a rank in an all-to-all with a count per rank."""
-        self.collectives.calls += 1
-        self.collectives.volume += sum(volumes)
-        if self.model != "ignore":
-            for target, volume in enumerate(volumes):
-                if target != self.own:
-                    self._send(target, volume)
+        self.collectives.add_parts(self.traffic, self.own, range(len(volumes)), volumes, self.model)
 
     def _collective(self, action: bytes) -> None:
         if action in PLAIN:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -13,12 +12,12 @@ from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.tree import shorten
+from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.hostlist import MAX_HOSTS, check_host_name, is_table, match_hosts, read_hosts
 from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import open_text
 from hopbytes.util.registry import Registry
 
-LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
 #: Ways to choose nodes that other packages add; ``sfc:nodes=8`` calls the one named ``sfc`` with the machine
 #: and the whole text, and it returns bool[nodes].
 samplers: Registry[Callable[[Machine, str], Bool]] = Registry(
@@ -79,14 +78,14 @@ def _at(numbers: Int64, nodes: int) -> Bool:
 
 
 def _numbers(text: str, rest: str, count: int) -> Int64:
-    found = []
+    found: list[int] = []
     for word in rest.split(","):
-        low, _, high = word.partition("-")
-        if not LISTED.fullmatch(word) or not int(low) <= int(high or low) < count:
+        run = number_range(word)
+        if run is None or run.stop > count:
             what = f"{shorten(word)}, expected numbers like 0-15,40 below {count}"
             raise FormatError("`hosts`", None, f"{shorten(text)}: {what}")
-        found.append(np.arange(int(low), int(high or low) + 1))
-    return np.concatenate(found)
+        found += run
+    return np.array(found, np.int64)
 
 
 def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHosts:

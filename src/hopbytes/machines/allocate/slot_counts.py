@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.allocate.units import units_of
+from hopbytes.machines.allocate.units import rank_in_runs, units_of
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation, SlotUse
 
@@ -135,6 +135,5 @@ def _turns(units: list[Int64], inside: int = 0) -> Int64:
     for depth in range(len(levels) - 2, inside - 1, -1):
         parent, child = levels[depth], levels[depth + 1]
         order = np.lexsort((child, rank, parent))
-        heads = np.flatnonzero(np.diff(parent[order], prepend=-1))
-        rank[order] = np.arange(k) - np.repeat(heads, np.diff(np.append(heads, k)))
+        rank[order] = rank_in_runs(parent[order])
     return rank

@@ -12,9 +12,10 @@ from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Machine
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.tree import level_name
+from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.hostlist import expand_hosts, match_hosts
+from hopbytes.text.lines import integer_in
 
-NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
 
 
@@ -47,7 +48,7 @@ def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequ
     words = [word.strip() for word in names.split(".")]
     if not equals or len(words) > 2:
         raise FormatError(option, None, f"{text[:40]!r}, expected LEVEL=0-2,5 or OUTER.LEVEL=0")
-    counted = all(NUMBERS.fullmatch(word.strip()) for word in numbers.split(","))
+    counted = all(number_range(word) is not None for word in numbers.split(","))
     if words[0] in NODE_NAMES and len(words) == 1 and not counted:
         return _named_nodes(machine, text, numbers, option, hosts)
     unit = units_of(machine, words[-1])
@@ -55,17 +56,11 @@ def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequ
     number = _numbers_inside(outer, unit)
     wanted = np.zeros(machine.n_cores, np.bool_)
     for word in numbers.split(","):
-        found = NUMBERS.fullmatch(word.strip())
-        if not found:
-            raise FormatError(option, None, f"{word[:40]!r} in {text[:40]!r}, expected N or N-M")
-        low, high = int(found[1]), int(found[2] or found[1])
-        chosen = (number >= low) & (number <= high)
-        if high < low or high > int(number.max()):
-            raise FormatError(
-                option, None,
-                f"{word.strip()!r} in {text[:40]!r}, expected numbers from 0 to {int(number.max())}",
-            )
-        wanted |= chosen
+        run, most = number_range(word), int(number.max())
+        if run is None or run.stop > most + 1:
+            expected = "N or N-M" if run is None else f"numbers from 0 to {most}"
+            raise FormatError(option, None, f"{word.strip()[:40]!r} in {text[:40]!r}, expected {expected}")
+        wanted |= (number >= run.start) & (number < run.stop)
     return wanted
 
 
@@ -91,11 +86,12 @@ def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()
             outer = machine.ancestors(number - 1).astype(np.int64) if number else np.zeros_like(unit)
             sizes = _times(sizes, _of_units(level.name, level.capacity, unit, outer))
     for text in texts:
-        units, colon, size = text.rpartition(":")
-        if not colon or not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
+        units, _, word = text.rpartition(":")
+        size = integer_in(word, 1, MAX_CAPACITY)
+        if not units or size is None:
             raise FormatError("`capacity`", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
         chosen = excluded(machine, units, "`capacity`", hosts)
-        sizes = _times(sizes, np.where(chosen, int(size), 1))
+        sizes = _times(sizes, np.where(chosen, size, 1))
     return None if int(sizes.min()) == int(sizes.max()) else sizes
 
 

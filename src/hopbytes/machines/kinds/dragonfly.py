@@ -30,9 +30,6 @@ from hopbytes.util.computed_once import computed_once
 ARRANGEMENTS = ("absolute", "palmtree")
 #: Rules in the order of core/routing/hierarchy_routes.hpp.
 RULES = ("minimal", "spread", "valiant")
-KEYS = {
-    "global": "1", "links": "absolute", "route": "minimal", "bw": "100 or 100x50x25 (nodes x local x global)",
-}  # fmt: skip
 
 
 @frozen
@@ -106,9 +103,8 @@ class GroupedSwitches(NetworkMachine):
         )
 
     def network_spec(self) -> str:
-        spines = self.spines or self.switches
         return f"{self.kind}:{self.n_groups}x{self.switches}x{self.nodes}" + changed_fields(
-            ("spines", spines, self.switches), ("global", self.ports, self.fewest_ports),
+            ("spines", self.linked_switches, self.switches), ("global", self.ports, self.fewest_ports),
             ("links", self.arrangement, ARRANGEMENTS[0]), ("route", self.rule, self.rules[0]),
             ("bw", shortest(self.bandwidth), "1"),
         )  # fmt: skip
@@ -135,7 +131,10 @@ class Dragonfly(GroupedSwitches):
 
     kind: ClassVar[str] = "dragonfly"
     rules: ClassVar[tuple[str, ...]] = RULES
-    keys: ClassVar[dict[str, str]] = KEYS
+    keys: ClassVar[dict[str, str]] = {
+        "global": "1", "links": "absolute", "route": "minimal",
+        "bw": "100 or 100x50x25 (nodes x local x global)",
+    }  # fmt: skip
     linked: ClassVar[str] = "routers"
     unit: ClassVar[tuple[str, int]] = ("router", 3)
     expected: ClassVar[tuple[str, str]] = ("GROUPSxROUTERSxNODES like 9x4x2", "nodes, local, global")
@@ -216,12 +215,6 @@ def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, In
     return peer, np.where(back < ports, back, -1)
 
 
-PLUS_KEYS = {
-    "spines": "8", "global": "1", "links": "absolute", "route": "minimal",
-    "bw": "100 or 100x50x25 (nodes x leaf to spine x global)",
-}  # fmt: skip
-
-
 @machines.register("dragonfly_plus")
 @frozen
 class DragonflyPlus(GroupedSwitches):
@@ -238,7 +231,10 @@ class DragonflyPlus(GroupedSwitches):
 
     kind: ClassVar[str] = "dragonfly+"
     rules: ClassVar[tuple[str, ...]] = RULES[:2]
-    keys: ClassVar[dict[str, str]] = PLUS_KEYS
+    keys: ClassVar[dict[str, str]] = {
+        "spines": "8", "global": "1", "links": "absolute", "route": "minimal",
+        "bw": "100 or 100x50x25 (nodes x leaf to spine x global)",
+    }  # fmt: skip
     linked: ClassVar[str] = "spines"
     unit: ClassVar[tuple[str, int]] = ("leaf", 4)
     expected: ClassVar[tuple[str, str]] = ("GROUPSxLEAVESxNODES like 4x8x16", "nodes, leaf to spine, global")

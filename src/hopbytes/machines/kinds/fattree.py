@@ -170,6 +170,4 @@ class FatTree(NetworkHierarchy):
 
         numbers = [len(below), leaves[-1], RULES.index(self.rule), *below, *above, *cables]
         form = RouteForm("fat_tree", np.array(numbers, np.int64), split=self.rule == "spread")
-        return Network(
-            form, nodes, switches, capacity, name_link, name_node, wiring, geometry=geometry
-        )
+        return Network(form, nodes, switches, capacity, name_link, name_node, wiring, geometry=geometry)

@@ -78,8 +78,7 @@ def read_hwloc(path: str) -> NodeTree:
         )
     roots = list(top.named("object"))
     if len(roots) != 1 or roots[0].get("type") not in ROOTS:
-        what = f"{len(roots)} outermost objects, expected one of type Machine"
-        raise FormatError(path, top.line, what)
+        raise FormatError(path, top.line, f"{len(roots)} outermost objects, expected one of type Machine")
     reader = _Objects(path)
     machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
     allowed = reader.usable(roots[0])

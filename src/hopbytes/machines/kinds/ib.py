@@ -16,7 +16,7 @@ from hopbytes.fabrics.fabric import Fabric, follow, leaf_switches, read_fabric, 
 from hopbytes.fabrics.ibnetdiscover import Device
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import KnownHosts, NetworkUse, machines
-from hopbytes.machines.kinds.table import split_by_distance
+from hopbytes.machines.kinds.table import parts_of, split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
@@ -168,8 +168,7 @@ class InfiniBand(NetworkMachine):
         if wanted not in (None, "shortest", "spread"):
             raise bad(f"ib: routes={wanted[:20]!r}, expected routes=shortest or routes=spread")
         if wanted and "tables" in options:
-            what = f"ib: routes={wanted} reads no tables"
-            raise bad(f"{what}, expected tables= or routes={wanted}, not both")
+            raise bad(f"ib: routes={wanted} reads no tables, expected tables= or routes={wanted}, not both")
         fabric = read_fabric(spec.path, options.get("tables"), offset, routed=not wanted)
         if wanted:
             fabric = with_shortest_routes(fabric)
@@ -301,8 +300,7 @@ class InfiniBand(NetworkMachine):
             return list(nodes[:, None])
         hops = self.arrival[np.ix_(leaves, first[representative])].astype(np.int64)
         hops[hops < 0] = int(hops.max()) + 1
-        part = split_by_distance(hops + hops.T)[position]
-        return [nodes[part == number] for number in range(int(part.max()) + 1)]
+        return parts_of(nodes, split_by_distance(hops + hops.T)[position])
 
 
 def _names_hint(hosts: tuple[Host, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -12,7 +11,8 @@ from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.machines.base import machines
 from hopbytes.machines.named_tree import TREE_KEYS, NamedTree
 from hopbytes.machines.spec_fields import file_spec
-from hopbytes.text.lines import natural_key, read_bytes
+from hopbytes.text.documents import parse_json
+from hopbytes.text.lines import natural_key, read_bytes, some_of
 
 MAX_FILE = 2**30
 AWS, COREWEAVE, GKE = "topology.k8s.aws", "coreweave.cloud", "cloud.google.com/gce-topology"
@@ -101,13 +101,7 @@ def read_node_labels(path: str) -> SwitchTree:
     """
     data = read_bytes(path, MAX_FILE)
     if data.lstrip()[:1] in (b"{", b"["):
-        try:
-            found = _from_json(path, json.loads(data))
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, FormatError):
-                raise
-            line = getattr(error, "lineno", None)
-            raise FormatError(path, line, "not JSON, expected an object with the switches of nodes") from None
+        found = _from_json(path, parse_json(data, path, "an object with the switches of nodes"))
     else:
         found = Places(_from_lines(path, data))
     _check(path, found.places)
@@ -169,9 +163,8 @@ def _labelled(path: str, nodes: dict[str, dict[str, Any]]) -> Places:
         raise FormatError(path, None, f"node {partial[label][0][:60]!r} has no label {label}, others have it")
     left = sorted(nodes.keys() - set(kept), key=natural_key)
     if left:
-        some = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
         count = f"{len(left)} of {len(nodes)} nodes"
-        notices.append(f"{count} without the labels of the others are left out: {some}")
+        notices.append(f"{count} without the labels of the others are left out: {some_of(left)}")
     for label, missing in partial.items():
         alone = [node for node in missing if node not in without]
         if alone and label in DOMAINS:

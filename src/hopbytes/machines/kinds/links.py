@@ -12,13 +12,13 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
-from hopbytes.machines.kinds.table import split_by_distance
+from hopbytes.machines.kinds.table import parts_of, split_by_distance
 from hopbytes.machines.network import MAX_TABLE, Network, Wiring, listed_routes, spread_routes
 from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec_fields import changed_fields, check_choice, file_spec
 from hopbytes.machines.tree import bad, shorten
 from hopbytes.text.hostlist import expand_hosts
-from hopbytes.text.lines import read_lines
+from hopbytes.text.lines import integer_in, read_lines
 
 RULES = ("shortest", "spread")
 #: Largest number of nodes whose hops are compared for all pairs, to cut the nodes in parts.
@@ -82,8 +82,7 @@ class Links(NetworkMachine):
         if len(nodes) <= MAX_TO_COMPARE:
             there = network.hops(nodes[:, None], nodes[None, :])
             there[there < 0] = int(there.max()) + 1  # no route: further than anything
-            part = split_by_distance(there + there.T)
-            return [nodes[part == number] for number in range(int(part.max()) + 1)]
+            return parts_of(nodes, split_by_distance(there + there.T))
         end = nodes[int(network.hops(nodes[0], nodes).argmax())]
         near = network.hops(end, nodes)
         order = np.argsort(near - network.hops(nodes[int(near.argmax())], nodes), kind="stable")
@@ -242,19 +241,16 @@ def _link(found: LinkFile, kind: str, rest: list[str], number: int) -> None:
     cables = 1
     if len(words) > 2 and words[-1].startswith("x"):
         text = words.pop()[1:]
-        if not text.isdigit() or not 1 <= int(text[:9]) <= MAX_CABLES or len(text) > 9:
+        count = integer_in(text, 1, MAX_CABLES)
+        if count is None:
             raise FormatError(found.path, number, f"x{text[:40]}, expected x1 to x{MAX_CABLES} cables")
-        cables = int(text)
+        cables = count
     if len(words) not in (2, 3):
         raise FormatError(found.path, number, f"{len(rest)} words, expected {kind} FROM TO [CAPACITY] [xN]")
-    capacity = 1
-    if len(words) == 3:
-        whole = words[2].isascii() and words[2].isdigit() and len(words[2]) <= 19
-        if not whole or not 1 <= int(words[2]) <= MAX_CAPACITY:
-            what = f"capacity {words[2][:40]}, expected an integer > 0"
-            raise FormatError(found.path, number, what)
-        capacity = int(words[2])
-    near, far = words[:2]
+    near, far, *width = words
+    capacity = integer_in(width[0], 1, MAX_CAPACITY) if width else 1
+    if capacity is None:
+        raise FormatError(found.path, number, f"capacity {width[0][:40]}, expected an integer > 0")
     if near == far:
         raise FormatError(found.path, number, f"a link from {near[:40]!r} to itself, expected two vertices")
     for _ in range(cables):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, MAKERS, base_kind
@@ -20,7 +20,7 @@ from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeInventory, No
 from hopbytes.machines.node_machine import NodeMachine, cut_overrides, file_and_hosts
 from hopbytes.machines.tree import Tree
 from hopbytes.text.cpu_lists import MAX_PUS, format_list, parse_list
-from hopbytes.text.documents import parse_object
+from hopbytes.text.documents import Record
 from hopbytes.text.hostlist import HOST_NAME, distinct_hosts
 from hopbytes.text.lines import read_bytes
 from hopbytes.text.open_input import named_in
@@ -41,7 +41,7 @@ class Stored(NodeMachine):
     def parse(cls, text: str) -> Machine:
         body, replaced = cut_overrides(text)
         path, names = file_and_hosts("machine", body)
-        record = Record(path)
+        record = _Record(read_bytes(path, MAX_BYTES), path, KIND, VERSION)
         levels = record.levels()
         spec = record.spec()
         if spec is not None:
@@ -116,61 +116,34 @@ def _tree_record(tree: NodeTree) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class Record:
+class _Record(Record):
     """The fields of a machine file, each checked when it is asked for."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.fields = parse_object(read_bytes(path, MAX_BYTES), path, "a stored machine")
-        if self.fields.get("kind") != KIND:
-            raise self.bad(f'no "kind": "{KIND}", expected a stored machine')
-        version = self.fields.get("version")
-        if not isinstance(version, int) or version < 1:
-            raise self.bad(f"version {str(version)[:20]}, expected {VERSION}")
-        if version > VERSION:
-            raise UnsupportedError(f"{path}: version {version}, this hopbytes reads up to {VERSION}")
-
-    def bad(self, what: str) -> FormatError:
-        return FormatError(self.path, None, what)
 
     def spec(self) -> str | None:
         spec = self.fields.get("spec")
         if spec is not None and not isinstance(spec, str):
-            raise self.bad("spec is not a text")
+            raise self.fail("spec is not a text")
         return spec
 
     def hosts(self) -> tuple[str, ...]:
         hosts = self.fields.get("hosts", [])
         named = isinstance(hosts, list) and all(isinstance(name, str) for name in hosts)
         if not named or not all(map(HOST_NAME.fullmatch, hosts)):
-            raise self.bad("hosts are not a list of host names")
-        return distinct_hosts(hosts, self.path)
+            raise self.fail("hosts are not a list of host names")
+        return distinct_hosts(hosts, self.name)
 
     def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
-        numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
+        numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 0, trees - 1)
         if len(numbers) != max(1, hosts) and hosts:
-            raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
+            raise self.fail(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
         if not len(numbers):
-            raise self.bad("tree_of_node is empty, expected one node or more")
+            raise self.fail("tree_of_node is empty, expected one node or more")
         return tuple(numbers.tolist())
-
-    def integers(self, value: Any, name: str, dimensions: int, largest: int, smallest: int = 0) -> Any:
-        """int64 array of a list (or list of lists) of integers in a range."""
-        try:
-            array = np.array(value if isinstance(value, list) else None)
-        except ValueError:  # rows of unequal length
-            raise self.bad(f"{name} is not a table of integers") from None
-        if array.ndim != dimensions or (array.size and array.dtype.kind != "i"):
-            raise self.bad(f"{name} is not a {'list' if dimensions == 1 else 'table'} of integers")
-        if array.size and not smallest <= int(array.min()) <= int(array.max()) <= largest:
-            found = f"{int(array.min())} to {int(array.max())}"
-            raise self.bad(f"{name} has {found}, expected {smallest} to {largest}")
-        return array.astype(np.int64)
 
     def trees(self) -> tuple[NodeTree, ...]:
         trees = self.fields.get("trees")
         if not isinstance(trees, list) or not trees or not all(isinstance(tree, dict) for tree in trees):
-            raise self.bad("trees are not a list of nodes")
+            raise self.fail("trees are not a list of nodes")
         return tuple(self.tree(tree) for tree in trees)
 
     def tree(self, fields: Mapping[str, Any]) -> NodeTree:
@@ -179,13 +152,14 @@ class Record:
             isinstance(kind, str) and base_kind(kind) in DEFAULT_DISTANCE and len(kind) < 40 for kind in kinds
         )
         if not known or not kinds or kinds[-1] != "pu" or len(set(kinds)) != len(kinds):
-            raise self.bad(f"kinds {str(kinds)[:60]}, expected distinct ones that end in pu")
-        rows = self.integers(fields.get("pus"), "pus", 2, 2 * MAX_PUS, -1)
+            raise self.fail(f"kinds {str(kinds)[:60]}, expected distinct ones that end in pu")
+        rows = self.integers(fields.get("pus"), "pus", -1, 2 * MAX_PUS, dimensions=2).astype(np.int64)
         if rows.shape[1] != len(kinds) + 3 or (rows[:, :3] < 0).any() or (rows[:, -1] < 0).any():
-            raise self.bad(f"pus has rows of {rows.shape[1]} numbers, expected {len(kinds) + 3} of 0 or more")
+            wanted = f"expected {len(kinds) + 3} of 0 or more"
+            raise self.fail(f"pus has rows of {rows.shape[1]} numbers, {wanted}")
         numa, barred, notices = (fields.get(name) for name in ("numa", "numa_barred", "notices"))
         words = notices if isinstance(notices, list) else ()
-        with errors_about(self.path):
+        with errors_about(self.name):
             return NodeTree(
                 tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
                 rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
@@ -202,14 +176,14 @@ class Record:
             index, name, pus = facts.get("index"), facts.get("name"), facts.get("pus")
             texts = isinstance(name, str) and isinstance(pus, str)
             if not texts or not isinstance(index, int) or not 0 <= index < MAX_PUS:
-                raise self.bad("gpus are not a list of index, name and pus")
-            near = tuple(sorted(parse_list(pus, self.path)))
+                raise self.fail("gpus are not a list of index, name and pus")
+            near = tuple(sorted(parse_list(pus, self.name)))
             maker, device = (str(facts.get(key, "")) for key in ("maker", "device"))
             if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
-                raise self.bad(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
+                raise self.fail(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
             gpus.append(Gpu(index, name[:80], near, self.adapter(facts), maker, device))
         if len({gpu.index for gpu in gpus}) != len(gpus):
-            raise self.bad("a GPU twice, expected every index once")
+            raise self.fail("a GPU twice, expected every index once")
         return tuple(gpus)
 
     def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
@@ -220,7 +194,7 @@ class Record:
         name, number, count = found if isinstance(found, list) and len(found) == 3 else (None, -1, 0)
         whole = isinstance(number, int) and isinstance(count, int)
         if not isinstance(name, str) or not whole or not 0 <= number < count < MAX_PUS:
-            raise self.bad(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
+            raise self.fail(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
         return NearAdapter(name[:80], number, count)
 
     def job(self, hosts: tuple[str, ...]) -> JobInfo | None:
@@ -230,9 +204,9 @@ class Record:
         counts = []
         for name in ("cpus", "tasks"):
             value = fields.get(name)
-            numbers = None if value is None else self.integers(value, name, 1, 2**31)
+            numbers = None if value is None else self.integers(value, name, 0, 2**31)
             if numbers is not None and len(numbers) != len(hosts):
-                raise self.bad(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
+                raise self.fail(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
             counts.append(None if numbers is None else tuple(numbers.tolist()))
         per_task, threads = (
             value if isinstance(value, int) and 0 < value <= MAX_PUS else None
@@ -254,6 +228,5 @@ class Record:
                 bandwidth, latency = (None if time is None else float(time) for time in times)
                 levels.append(Level(name, distance, bandwidth, latency))
         except (TypeError, KeyError, ValueError, OverflowError):
-            what = "levels are not a list of name, distance, latency and bandwidth"
-            raise self.bad(what) from None
+            raise self.fail("levels are not a list of name, distance, latency and bandwidth") from None
         return tuple(levels)

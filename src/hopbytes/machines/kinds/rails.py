@@ -78,8 +78,7 @@ class Rails(NetworkHierarchy):
             name, count = self.inside.tiers[0].name, self.inside.children[0]
             if name not in GPU_NAMES or count != self.rails:
                 found = shorten(f"{name}:{count if isinstance(count, int) else list(count)}")
-                what = f"{found} inside a host, expected gpu:{self.rails} first, one GPU per rail"
-                raise bad(f"rails: {what}")
+                raise bad(f"rails: {found} inside a host, expected gpu:{self.rails} first, one GPU per rail")
         NetworkMachine.__post_init__(self)
         if 6 * self.hop_distance >= NO_ROUTE:
             raise bad(f"rails: distance {self.hop_distance} per hop, expected less than {NO_ROUTE // 6}")

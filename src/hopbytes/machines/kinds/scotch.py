@@ -15,7 +15,7 @@ from hopbytes.machines.kinds.table import MAX_PLACES, Table
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.spec_fields import file_spec
 from hopbytes.machines.tree import Tree
-from hopbytes.text.lines import read_lines
+from hopbytes.text.lines import integer_in, read_lines
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**26
@@ -41,13 +41,12 @@ class Scotch(Table):
         if target.weights is not None:
             raise UnsupportedError(f"{spec.path}: terminals of different weights, expected equal ones")
         names = spec.options.get("names")
-        whole = _tree(target, spec.path, names) if names or target.terminals is None else None
-        if target.terminals is None:
-            machine = whole or _grid(target)
-            return cls(cast("Int64", target.table), text) if machine is None else machine
-        if whole is not None:
-            raise UnsupportedError(f"{spec.path}: names= is for whole trees, this is a part of one")
-        return cls(_part(target, target.terminals, spec.path), text)
+        if target.terminals is not None:
+            if names:
+                raise UnsupportedError(f"{spec.path}: names= is for whole trees, this is a part of one")
+            return cls(_part(target, target.terminals, spec.path), text)
+        machine = _tree(target, spec.path, names) or _grid(target)
+        return cls(cast("Int64", target.table), text) if machine is None else machine
 
     def spec(self) -> str:
         return f"scotch:{self.path}"
@@ -99,8 +98,7 @@ def _grid(target: Target) -> Torus | None:
 def _part(target: Target, terminals: tuple[int, ...], path: str) -> Int64:
     """int64[k, k]: distances of the terminals in use."""
     if len(terminals) > MAX_PLACES:
-        what = f"a part of {len(terminals)} terminals, expected at most {MAX_PLACES}"
-        raise UnsupportedError(f"{path}: {what}")
+        raise UnsupportedError(f"{path}: a part of {len(terminals)} terminals, expected at most {MAX_PLACES}")
     machine = _tree(target, path, None) or _grid(target)
     # Distances take places in ascending order.
     ascending, position = np.unique(np.array(terminals, np.int64), return_inverse=True)
@@ -128,18 +126,16 @@ class _Words:
 
     def integer(self, what: str, least: int, most: int) -> int:
         word = self.word(what)
-        if not (word.isascii() and word.isdigit() and len(word) < 19 and least <= int(word) <= most):
+        number = integer_in(word, least, most)
+        if number is None:
             self.fail(f"{word[:40]!r}, expected {what}, an integer from {least} to {most}")
-        return int(word)
+        return number
 
-    def rest(self) -> list[int]:
-        found = []
-        for line, word in self._words:
-            self.line = line
-            if not (word.isascii() and word.isdigit() and len(word) < 19):
-                self.fail(f"{word[:40]!r}, expected an integer >= 0")
-            found.append(int(word))
-        return found
+    def check_end(self) -> None:
+        left = list(self._words)
+        if left:
+            self.line = left[-1][0]
+            self.fail(f"{len(left)} numbers too many after the target")
 
     def fail(self, what: str) -> NoReturn:
         raise FormatError(self.path, self.line, what)
@@ -149,9 +145,7 @@ def read_scotch_target(path: str) -> Target:
     """Read a Scotch target file."""
     words = _Words(path)
     target = _target(words, allow_part=True)
-    left = words.rest()
-    if left:
-        words.fail(f"{len(left)} numbers too many after the target")
+    words.check_end()
     if target.n_terminals > MAX_TERMINALS:
         words.fail(f"{target.n_terminals} terminals, expected at most {MAX_TERMINALS}")
     for number in target.terminals or ():

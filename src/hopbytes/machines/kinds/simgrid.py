@@ -134,8 +134,7 @@ def _shaped(path: str, cluster: Cluster) -> Torus | FatTree:
         raise FormatError(path, cluster.line, error.what) from None
     if machine is None:
         what = f"topology {cluster.topology[:20]} {words[:30]!r} is not read"
-        known = "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
-        raise UnsupportedError(f"{path}:{cluster.line}: {what} {known}")
+        raise UnsupportedError(f"{path}:{cluster.line}: {what} (known: FLAT, TORUS, FAT_TREE, DRAGONFLY)")
     if machine.n_nodes != len(cluster.hosts):
         what = f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
         raise FormatError(path, cluster.line, what)
@@ -156,8 +155,7 @@ class DragonflyCluster:
 
         found = PARAMETERS.fullmatch(cluster.parameters.replace(" ", ""))
         if found is None:
-            given = f"topo_parameters {cluster.parameters[:30]!r}"
-            raise bad(f"{given}, expected '3,4;4,3;5,1;2' of a DRAGONFLY")
+            raise bad(f"topo_parameters {cluster.parameters[:30]!r}, expected '3,4;4,3;5,1;2' of a DRAGONFLY")
         groups, self.blue, chassis, self.black, blades, self.green, nodes = map(int, found.groups())
         size = groups * chassis * blades * nodes
         if size != len(cluster.hosts):
@@ -220,10 +218,8 @@ class DragonflyCluster:
         As in SimGrid, a route to another blade continues as if it had reached the first chassis, so that
         inside a group the link to the own chassis may follow.
         """
-        _, chassis, blades, nodes = self.sizes
-        target = np.arange(len(own))
-        at_group, at_chassis, at_blade = _place(np.full_like(target, source), chassis, blades, nodes)
-        group, box, blade = _place(target, chassis, blades, nodes)
+        group, box, blade, _ = np.unravel_index(np.arange(len(own)), self.sizes)
+        at_group, at_chassis, at_blade = (np.full_like(at, at[source]) for at in (group, box, blade))
         links = np.full((len(own), LONGEST), -1, np.int64)
         links[:, 0], links[:, -1] = own[source, 0], own[:, 1]
         away = group != at_group
@@ -239,12 +235,6 @@ class DragonflyCluster:
         step = at_chassis != box
         links[step, 5] = black[group[step], blade[step], at_chassis[step], box[step]]
         return links
-
-
-def _place(host: Int64, chassis: int, blades: int, nodes: int) -> tuple[Int64, Int64, Int64]:
-    """Group, chassis in it and blade in that of each host."""
-    blade = host // nodes
-    return blade // (blades * chassis), blade // blades % chassis, blade % blades
 
 
 @dataclass(slots=True)

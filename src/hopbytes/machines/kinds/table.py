@@ -10,7 +10,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.tree import MAX_DISTANCE, bad, shorten
-from hopbytes.text.lines import read_lines
+from hopbytes.text.lines import integer_in, read_lines
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
 MAX_TREE_LEVELS = 64
@@ -87,10 +87,7 @@ class Table(Machine):
     def split(self, cores: Int64) -> list[Int64]:
         if len(cores) < 2:
             return [cores]
-        clusters = split_by_distance(self._both_directions(cores))
-        order = np.argsort(clusters, kind="stable")
-        cuts = np.flatnonzero(np.diff(clusters[order])) + 1
-        return list(np.split(cores[order], cuts))
+        return parts_of(cores, split_by_distance(self._both_directions(cores)))
 
     def groups(self, cores: Int64) -> list[Int32]:
         """Cut down to single places; the table of a tree gives the groupings of that tree.
@@ -120,6 +117,11 @@ class Table(Machine):
         both: Int64 = part + part.T if int(part.max()) < MAX_DISTANCE else part // 2 + part.T // 2
         np.fill_diagonal(both, 0)
         return both
+
+
+def parts_of(items: Int64, part: Int64) -> list[Int64]:
+    """Return the items of every part, in the order of the parts."""
+    return [items[part == number] for number in range(int(part.max()) + 1)]
 
 
 def split_by_distance(distance: Int64) -> Int64:
@@ -212,7 +214,7 @@ def read_table(path: str) -> Int64:
         if len(rows) == width:
             raise FormatError(path, number, f"row {width + 1}, expected {width}: as many as columns")
         for word in words:
-            if not (word.isascii() and word.isdigit()) or len(word) > 19 or int(word) > MAX_DISTANCE:
+            if integer_in(word, 0, MAX_DISTANCE) is None:
                 raise FormatError(path, number, f"{shorten(word)}, expected an integer from 0 to 2**62")
         rows.append(np.array([int(word) for word in words], np.int64))
     if len(rows) != width or not rows:

@@ -10,6 +10,7 @@ from hopbytes.machines.named_tree import TREE_KEYS, NamedTree
 from hopbytes.machines.spec_fields import file_spec
 from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.lines import some_of
 
 #: Ends of annotations and labels that name the NVLink domain of a block, and its part of the domain.
 DOMAIN = ("/domain", "/accelerator")
@@ -111,10 +112,9 @@ def _gather(tree: SwitchTree, domain: str, members: list[str]) -> None:
         if name in parents:
             tree.switches[parents[name]].switches.remove(name)
     if torn:
-        some = ", ".join(sorted(torn)[:3]) + f" and {len(torn) - 3} more" * (len(torn) > 3)
         tree.notices.append(
-            f"NVLink domain {domain} has only a part of the nodes of {some}: its nodes are taken to be "
-            "nearer to each other than to the rest there"
+            f"NVLink domain {domain} has only a part of the nodes of {some_of(sorted(torn))}: its nodes are "
+            "taken to be nearer to each other than to the rest there"
         )
 
 

@@ -71,8 +71,7 @@ class Torus(NetworkMachine):
         nodes = spec.number("nodes", 1, most=2**20)
         wrap = spec.word("wrap", joined("1" * count)).split("x") if ring else ["0"] * count
         if set(wrap) - {"0", "1"} or len(wrap) != count:
-            what = f"wrap={shorten(joined(wrap))}, expected 0 or 1 for each of {count} sizes"
-            raise bad(f"{kind}: {what}")
+            raise bad(f"{kind}: wrap={shorten(joined(wrap))}, expected 0 or 1 for each of {count} sizes")
         rings = tuple(word == "1" for word in wrap)
         bandwidth = spec.bandwidth(count, f"one number, or one for each of {count}")
         order, rule = spec.word("order", "row"), spec.word("route", "ordered")
@@ -145,15 +144,14 @@ class Torus(NetworkMachine):
         if self.order == "hilbert":
             routers = hilbert_order(self.sizes)[routers]
         places = np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
-        best: tuple[int, int] | None = None
+        lengths = []
         for d, size in enumerate(self.sizes):
             start, length = occupied(places[d], size, self.wrapped[d])
             places[d] = (places[d] - start) % size
-            if length > 1 and (best is None or length > best[0]):
-                best = length, d
-        if best is None:
+            lengths.append(length)
+        if max(lengths) == 1:
             return list(nodes[:, None])
-        along = places[best[1]]
+        along = places[lengths.index(max(lengths))]
         counts = np.cumsum(np.bincount(along))  # nodes up to each coordinate
         cut = int(np.argmin(np.abs(2 * counts[:-1] - len(nodes))))
         return [nodes[along <= cut], nodes[along > cut]]

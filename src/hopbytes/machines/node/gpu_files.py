@@ -6,7 +6,6 @@ The node that has them comes first, then the tables of ``amd-smi`` and ``rocm-sm
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from hopbytes.errors import FormatError, damaged
 from hopbytes.machines.node.hardware_kinds import VENDORS
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, nearest_adapters, node_tree
 from hopbytes.text.cpu_lists import format_list, parse_cpuset, parse_list
-from hopbytes.text.documents import Element, read_xml
+from hopbytes.text.documents import Element, parse_json, read_xml
 from hopbytes.text.lines import read_bytes, text_lines
 
 MAX_FILE = 2**24
@@ -51,13 +50,8 @@ class BoardGpu:
 
 
 def board_tree(
-    where: str,
-    gpus: Sequence[BoardGpu],
-    joined: Mapping[tuple[int, int], str],
-    *,
-    bind: bool = True,
-    numa: int | None = None,
-    notices: tuple[str, ...] = (),
+    where: str, gpus: Sequence[BoardGpu], joined: Mapping[tuple[int, int], str], *, bind: bool = True,
+    numa: int | None = None, notices: tuple[str, ...] = (),
 ) -> NodeTree:
     """Return the node that has these GPUs.
 
@@ -283,12 +277,7 @@ def _add_table(path: str, found: _Found, kind: str, rows: Sequence[tuple[int, li
 
 
 def _from_json(path: str, data: bytes) -> _Found:
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise FormatError(path, line, "not JSON, expected what amd-smi topology --json prints") from None
-    found = _Found()
+    content, found = parse_json(data, path, "what amd-smi topology --json prints"), _Found()
     with damaged(path, "JSON of the form that amd-smi topology prints"):
         for item in content if isinstance(content, list) else ():
             _add_item(found, item)

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.text.hostlist import MAX_HOSTS, distinct_hosts, expand_hosts, read_slots
+from hopbytes.text.lines import some_of
 
 Environment = Mapping[str, str]
 
@@ -42,8 +44,8 @@ class JobInfo:
         open_ended = [host for host, count in zip(self.hosts, tasks, strict=bool(tasks)) if count is None]
         if not open_ended:
             return self
-        names = f"{open_ended[0]} and {len(open_ended) - 1} more" if len(open_ended) > 1 else open_ended[0]
-        notice = f"the {self.system} has no slots= or :N for {names}: as many tasks as cores, as in Open MPI"
+        hosts = some_of(open_ended, 1)
+        notice = f"the {self.system} has no slots= or :N for {hosts}: as many tasks as cores, as in Open MPI"
         filled = None
         if len(open_ended) < len(self.hosts):
             filled = tuple(own if count is None else count for own, count in zip(cores, tasks, strict=True))
@@ -225,7 +227,7 @@ def lsf_job(environment: Environment) -> JobInfo:
         hosts, slots = _summed([(host, 1) for host in environment["LSB_HOSTS"].split()])
     else:
         hosts, slots = _listed(environment["LSB_DJOB_HOSTFILE"])
-    _check(hosts, "LSB_MCPU_HOSTS")
+    expand_hosts(",".join(hosts), "LSB_MCPU_HOSTS")  # which refuses what is no name of a host
     affinity = _lsf_affinity(environment, hosts)
     if affinity is not None:
         return affinity
@@ -410,17 +412,10 @@ def _listed(path: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def _summed(rows: Sequence[tuple[str, int]]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    slots: dict[str, int] = {}
+    slots = Counter[str]()
     for host, count in rows:
-        slots[host] = slots.get(host, 0) + count
+        slots[host] += count
     return tuple(slots), tuple(slots.values())
-
-
-def _check(hosts: Sequence[str], where: str) -> None:
-    if not hosts:
-        raise FormatError(where, None, "no host, expected one or more")
-    for host in hosts:
-        expand_hosts(host, where)
 
 
 def _numbers(text: str) -> list[int]:

@@ -60,6 +60,13 @@ class Routes(NamedTuple):
     numerators: Int64 | None
     denominators: Int64 | None
 
+    @property
+    def shares(self) -> Float64:
+        """float64[entries]: the share of its flow on every entry."""
+        if self.numerators is None or self.denominators is None:
+            return np.ones(len(self.links))
+        return self.numerators / self.denominators
+
 
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     """Return int64[f], the number of links of the shortest route of each flow; -1 without a route."""
@@ -186,15 +193,12 @@ def fair_flow_seconds(
     """Return the time at which the last of some flows ends that all start at time 0."""
     start = np.ascontiguousarray(routes.indptr, np.int64)
     links = np.ascontiguousarray(routes.links, np.int64)
-    shares = np.ones(len(links))
-    if routes.numerators is not None and routes.denominators is not None:
-        shares = routes.numerators / routes.denominators
     penalty = np.where(latency > 0, latency, 1.0)
     left, clock = np.array(volumes, np.float64), np.zeros(2)
     empty = left <= 0
     clock[1] = latency[empty].max(initial=0.0)
     wait = np.ascontiguousarray(latency, np.float64)
-    arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty, wait
+    arrays = start, links, routes.shares, np.ascontiguousarray(capacity, np.float64), penalty, wait
     while kernel.fair_flows(arrays, float(tolerance), STEPS, left, clock):
         if go_on is not None:
             go_on()

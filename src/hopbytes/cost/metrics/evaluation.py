@@ -380,13 +380,6 @@ def _spread(samples: list[Any]) -> Any:
 
 
 HEADINGS = ("", "mapping", "in order", "as recorded", "random, mean", "random, range")
-#: Rows that only the complete table has: metrics of specific papers, and numbers that rarely differ.
-ONLY_COMPLETE = (
-    "mean distance by arc", "largest load", "  messages (MNRM)", "  pairs (MNRM)", "most sent by a PE (MSV)",
-    "  messages (MSM)", "  pairs (MSM)", "  most messages (MMC)", "  mean messages (AMC)",
-    "  mean congestion (AC)",
-    "  variance of congestion (NZCV)", "  hybrid, in order = 4", "  cut",
-)
 
 
 class Row(NamedTuple):
@@ -400,13 +393,8 @@ class Row(NamedTuple):
     random_range: str = ""
 
 
-def rows(
-    evaluation: Evaluation, complete: bool = True, volume: Callable[[float], str] | None = None
-) -> list[Row]:
-    """Return the lines of the table, the most important ones first; all lines, or only those.
-
-    `volume` formats volumes; without it they are exact.
-    """
+def rows(evaluation: Evaluation, volume: Callable[[float], str] | None = None) -> list[Row]:
+    """Return the lines of the table, the most important ones first; `volume` writes volumes, else exactly."""
     volume = volume or _count
     table = [_line(evaluation, "communication cost J", "comm_cost", _count)]
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
@@ -429,7 +417,7 @@ def rows(
     table += _traffic_rows(evaluation, volume) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number, volume)
-    return [row for row in table if complete or row.label not in ONLY_COMPLETE]
+    return table
 
 
 def _block_rows(evaluation: Evaluation) -> list[Row]:

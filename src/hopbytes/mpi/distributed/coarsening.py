@@ -15,8 +15,8 @@ from hopbytes.engine.parallel import cluster_synchronously
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.distributed.rows import Rows, Slab, mixed, row_pointers
-from hopbytes.util.random_numbers import derived_seeds
+from hopbytes.mpi.distributed.rows import Rows, Slab, row_pointers
+from hopbytes.util.random_numbers import derived_seeds, hashes_of
 
 #: Rounds, in each of which the vertices of one class choose.
 CLASSES = 8
@@ -201,7 +201,7 @@ def summed_pairs(first: Int64, second: Int64, weights: Int64) -> tuple[Int64, In
 def _draw(numbers: Int64, seed: int) -> Int64:
     """Return random numbers from 0 to 2^62 - 1 that depend on a number and the seed."""
     word = np.uint64(seed % 2**64)
-    drawn: Int64 = (mixed(numbers.view(np.uint64) ^ word) >> np.uint64(2)).view(np.int64)
+    drawn: Int64 = (hashes_of(numbers.view(np.uint64) ^ word) >> np.uint64(2)).view(np.int64)
     return drawn
 
 

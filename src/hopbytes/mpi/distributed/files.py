@@ -21,17 +21,11 @@ from hopbytes.formats.patterns.metis import Header, MetisRows, read_header
 from hopbytes.formats.patterns.parhip import read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.kernels.records import Slot
-from hopbytes.mpi.distributed.rows import (
-    DistributedMapping,
-    Member,
-    Slab,
-    first_row,
-    mixed,
-    row_pointers,
-)
+from hopbytes.mpi.distributed.rows import DistributedMapping, Member, Slab, first_row, row_pointers
 from hopbytes.mpi.processes import Comm
 from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.text.open_input import COMPRESSIONS
+from hopbytes.util.random_numbers import hashes_of
 
 GENERATORS = ("grid", "geometric")
 #: Points of a geometric graph per cell, whose side is the radius, and so a third of the mean degree.
@@ -326,7 +320,7 @@ def _geometric(points: int, rank: int, size: int) -> Slab:
 def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
     """Return the coordinates of all points of some cells, in units of cells."""
     number = (cells[:, None] * POINTS_PER_CELL + np.arange(POINTS_PER_CELL)).reshape(-1)
-    word = mixed(number.view(np.uint64))
+    word = hashes_of(number.view(np.uint64))
     x = (word >> np.uint64(32)).astype(np.float64) / 2**32
     y = (word & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32
     cell = number // POINTS_PER_CELL

@@ -15,7 +15,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import InfeasibleError, ScaleError, unknown_name
+from hopbytes.errors import InfeasibleError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.machines.tree import Tree
@@ -43,7 +43,7 @@ from hopbytes.mpi.distributed.rows import (
 )
 from hopbytes.mpi.processes import Comm
 from hopbytes.solve.presets import presets
-from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.integers import MAX_SUM, check_limit
 from hopbytes.util.version import __version__
 
 #: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
@@ -330,10 +330,8 @@ class Judged:
 def check_sums_over_ranks(rows: Rows, widest: int) -> None:
     """Raise ScaleError on all processes if volume x distance could exceed 63 bits; collective."""
     total = rows.member.total(int(rows.arc_weights().sum()))
-    if max(total, 1) * widest > MAX_SUM:
-        factor = -(-total * widest // MAX_SUM)
-        what = f"total volume {total} x largest distance {widest} is more than 2^63 - 1"
-        raise ScaleError(f"{what}: divide the volumes or distances by {factor} or more")
+    what = f"total volume {total} x largest distance {widest}"
+    check_limit(what, max(total, 1) * widest, MAX_SUM, "the volumes or the distances")
 
 
 def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:

@@ -170,16 +170,12 @@ class LoadSummary(NamedTuple):
     squares: int
 
 
-def _summary(parts: tuple[int, ...]) -> LoadSummary:
-    used, most, hottest, at_most, high, low, top, middle, bottom = map(int, parts)
-    return LoadSummary(
-        used, most, hottest, at_most, (high << 32) + low, (top << 64) + (middle << 32) + bottom
-    )
-
-
 def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
     """Return sums of link loads; `prices` are int64 per link, and None means 1 each. O(links)."""
-    return _summary(kernel.summarize_links(amounts, optional(prices)))
+    used, most, hottest, at_most, *wide = map(int, kernel.summarize_links(amounts, optional(prices)))
+    high, low, top, middle, bottom = wide
+    total, squares = (high << 32) + low, (top << 64) + (middle << 32) + bottom
+    return LoadSummary(used, most, hottest, at_most, total, squares)
 
 
 #: Steps of a call, between which the caller may stop.

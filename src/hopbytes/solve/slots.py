@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -171,7 +170,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
     possible = []
     for used in range(1, min(n, len(np.unique(where.node_of_pe))) + 1):
         if n % used == 0:
-            with contextlib.suppress(InfeasibleError):
+            with suppress(InfeasibleError):
                 spread(where, n, SlotUse(tasks_per_node=n // used))
                 possible.append({"tasks_per_node": n // used})
     return dict(zip(("filled", "spread"), possible[:1] + possible[1:][-1:], strict=False))

@@ -104,7 +104,6 @@ class ReadingOptions:
     )] = None
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
-        """Return the pattern in a file."""
         options: Any = {"workers": threads, "max_bytes": max_bytes()}
         graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
@@ -232,7 +231,6 @@ class BlockOptions:
     )] = None
 
     def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
-        """Map under these constraints, if any."""
         if self.for_format is None and self.block is None:
             mapping: Mapping = hb.map_tasks(graph, where, **options)
             return mapping

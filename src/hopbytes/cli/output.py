@@ -42,7 +42,6 @@ def print_answer(
 
 
 def _for_terminal(sentence: str, slot: str = "slot") -> str:
-    """Return a message in the words of a terminal, see :func:`hopbytes.cli.option_names.for_terminal`."""
     from hopbytes.cli.option_names import for_terminal
 
     return for_terminal(sentence, slot)

@@ -187,7 +187,6 @@ def verify(
 def _locate(
     words: list[str], machine: MachineOptions, writing: opt.WritingOptions, output: str | None, *, quiet: bool
 ) -> None:
-    """Write the mapping that a launch makes."""
     from hopbytes.launch.command import LaunchCommand
     from hopbytes.launch.launch import mapping_launched
     from hopbytes.launch.start import machine_of_command

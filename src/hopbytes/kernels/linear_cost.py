@@ -25,7 +25,6 @@ class LinearCost:
 
     @property
     def tasks(self) -> Int64:
-        """The task of every entry, int64[...]."""
         tasks: Int64 = np.repeat(np.arange(len(self.rest)), np.diff(self.indptr))
         return tasks
 

@@ -313,7 +313,6 @@ def best_dims(
     cells = math.prod(sizes)
 
     def crossing(dims: tuple[int, ...]) -> int:
-        """Return the cells that lie at cuts between ranks."""
         return sum(
             (count if ring and count > 1 else count - 1) * (cells // size)
             for count, size, ring in zip(dims, sizes, rings, strict=True)

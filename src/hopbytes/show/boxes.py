@@ -61,7 +61,6 @@ class Box:
 
     @property
     def is_node(self) -> bool:
-        """Whether it is a node among others."""
         return any(kind in NODE_NAMES for kind in self.kinds)
 
     @property

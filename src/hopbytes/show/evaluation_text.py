@@ -183,7 +183,6 @@ class MappingComparison:
     slot: str = "PE"
 
     def __str__(self) -> str:
-        """Return the table."""
         return self.text("first", "second")
 
     def to_dict(self) -> dict[str, Any]:

@@ -195,7 +195,6 @@ class Placed:
     fill: str = ""
 
     def marks(self) -> list[Mark]:
-        """Return the rectangle and its label."""
         left, top = self.left * PER_INCH + 0.5, self.top * PER_INCH + 0.5
         width, height = self.width * PER_INCH, self.height * PER_INCH
         fill = self.fill or FILLS.get(base_kind(self.kind), OTHER_FILL)

@@ -575,7 +575,6 @@ def _launches(mapping: Mapping, stored: str) -> dict[str, list[str]]:
 def _facts(
     graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origin: Origin
 ) -> Iterator[tuple[str, str]]:
-    """Yield facts about pattern, machine and mappings."""
     yield "Pattern", graph.name
     yield "Machine", next(iter(mappings.values())).where.machine.spec()
     yield "Compared with", ORDERS.get(launcher, f"the launcher's order {launcher}")

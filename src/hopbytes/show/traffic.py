@@ -75,7 +75,6 @@ class CommMatrix:
 
     @property
     def rows(self) -> int:
-        """Number of rows and of columns."""
         return len(self.cells)
 
     def shades(self, low: int, high: int) -> UInt8:

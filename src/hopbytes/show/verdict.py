@@ -84,7 +84,6 @@ class Verdict:
         return {self.sentence: self.decision} if self.decision else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         own, usual = self.predicted, self.usual
         mapping, base = self.evaluation.mapping, self.evaluation.in_order
         assert base is not None
@@ -243,7 +242,6 @@ def _predicted(
 def _decided(
     times: tuple[Prediction, Prediction] | str, usual: Mapping, mapping: Mapping, name: str, training: bool
 ) -> tuple[str, str]:
-    """Return the decision, and the sentence about it."""
     order = "ranks in order" if training else "the launcher's own order"
     if np.array_equal(usual.pe, mapping.pe):
         if "said_by" in mapping.info:

@@ -191,7 +191,6 @@ def platform_of(mapping: Mapping, load: Round, speeds: Speeds | None) -> Platfor
 
 
 def _every_pair(count: int) -> tuple[Int64, Int64]:
-    """Return all pairs of different ports."""
     sources, targets = np.divmod(np.arange(count * count, dtype=np.int64), max(1, count))
     apart = sources != targets
     return sources[apart], targets[apart]

@@ -112,7 +112,6 @@ class _Builder:
         return len(self.messages) - 1
 
     def _sends(self, own: int, steps: list[TraceStep]) -> Iterator[int]:
-        """Yield the message of every send of a rank."""
         for step in steps:
             if step.what.endswith("send"):
                 if step.peer >= self.n:

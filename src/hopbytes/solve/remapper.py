@@ -346,12 +346,10 @@ class Remapper:
 
     @property
     def _size(self) -> int:
-        """Number of tasks and stored arcs."""
         return self._count + 2 * self._pairs
 
     @property
     def _scanned(self) -> int:
-        """Scanned edges so far."""
         return self._rows.scanned + int(self._state.counter[WORK])
 
     def _take_over(self, batch: Batch) -> Changes:

@@ -293,7 +293,6 @@ class Trial:
         return Search(lowered, self._task.objective, self._effort)
 
     def run(self, steps: Sequence) -> Result:
-        """Solve the problem by a sequence."""
         task, window, problem = self._task, self.policy.window, self.problem
         solution = self._search.run(steps)
         pe, (misplaced, _, cost, _) = solution.pe, solution.key

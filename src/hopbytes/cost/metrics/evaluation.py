@@ -548,7 +548,6 @@ def _tasks_per_pe(evaluation: Evaluation) -> Row:
 
 
 def _signed_percent(change: float) -> str:
-    """Return a relative change such as ``-33.1 %``."""
     return f"{change:+.1%}".replace("%", " %")
 
 

@@ -237,7 +237,6 @@ def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
 
 
 def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
-    """Return the group with the graph."""
     if name:
         if name not in file or not hasattr(file[name], "keys"):
             raise FormatError(path, None, f"no group {name!r}, expected one of {_some_names(file)}")

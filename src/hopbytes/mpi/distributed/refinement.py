@@ -46,7 +46,6 @@ class Target:
 
     @property
     def k(self) -> int:
-        """Number of PEs."""
         return len(self.caps)
 
     def loose(self, load: int) -> Target:

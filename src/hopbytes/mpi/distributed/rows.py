@@ -282,7 +282,6 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """Number of own vertices."""
         return len(self.indptr) - 1
 
     @property
@@ -297,7 +296,6 @@ class Rows:
 
     @property
     def ids(self) -> Int64:
-        """int64[n]: the own vertices."""
         return np.arange(self.first, self.first + self.n, dtype=np.int64)
 
     def sources(self) -> Int32:

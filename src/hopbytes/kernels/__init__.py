@@ -110,11 +110,7 @@ def checked_sum(values: Int64, threads: int = 1) -> int:
 def csr_from_arcs(
     n: int, sources: Int32, targets: Int32, volumes: Int64 | None, messages: Int64 | None
 ) -> tuple[Int64, Int32, Int64 | None, Int64 | None]:
-    """Sort arcs into rows and sum duplicates.
-
-    Repeated arcs turn volumes of None into counts, so the returned volumes are None only if no arc was
-    repeated.
-    """
+    """Sort arcs into rows and sum duplicates; volumes of None become counts if an arc is repeated."""
     m = len(sources)
     given = np.ones(m, np.int64) if volumes is None else volumes
     indptr, columns = np.empty(n + 1, np.int64), np.empty(m, np.int32)

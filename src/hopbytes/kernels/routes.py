@@ -76,10 +76,7 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
 
 
 def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
-    """Return uint16[e, e], the hops between all pairs of endpoints, and the number of pairs without a route.
-
-    :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
-    """
+    """Return uint16[e, e], hops between endpoints or :data:`NO_ROUTE`, and how many pairs have none."""
     hops = np.empty(len(endpoints) ** 2, np.uint16)
     unrouted = int(kernel.hop_table(form.arguments, endpoints, hops))
     return hops.reshape(len(endpoints), len(endpoints)), unrouted
@@ -237,8 +234,7 @@ def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, ter
 
 
 def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
-    """Return the maximum of load x price after each batch of changes alone, and the number of links with it.
-    """
+    """Return the largest load x price after each batch of changes alone, and how many links have it."""
     top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
     kernel.peak_after_each(changes, load, optional(prices), top, count)
     return top, count

@@ -152,10 +152,7 @@ def pe_of_processes(where: Allocation, spots: Sequence[Spot], by: Finder) -> Int
 
 
 def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
-    """Return the bytes by rank, and a description of the first fault in them, or "".
-
-    A fault is returned as text, since it must be sent to all processes.
-    """
+    """Return the bytes by rank, and the first fault in them, or "": a text, which all processes must hear."""
     try:
         items: Iterable[tuple[Any, Any]]
         if isinstance(sends, Dictionary):

@@ -49,10 +49,7 @@ def bar_panel(
     rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str], title: str = "", *,
     words: Callable[[float], str], width: float = WIDTH,
 ) -> Panel:
-    """Draw a group of lying bars for every row, a bar for every name; `words` writes a value for people.
-
-    Behind a bar stands its change against the first one of its group.
-    """
+    """Draw a group of lying bars for every row, a bar for every name: its value in words, and its change."""
     marks, top = _head(title, names)
     top += 22.0
     left = max((width_of(label, 11) for label, _ in rows), default=0.0) + 10

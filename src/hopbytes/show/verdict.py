@@ -106,14 +106,7 @@ def verdict(
     graph: CommGraph, mapping: Mapping, evaluation: Evaluation, *, name: str = "this mapping",
     usual: Mapping | None = None, predictions: tuple[Prediction, Prediction] | None = None,
 ) -> Verdict:
-    """Return the verdict on a mapping.
-
-    It is by the predicted time of the messages (:func:`hopbytes.simulate`): grade waiting where a trace is
-    beside the pattern, else grade flows. A change that saves less than 5 % is not worth it. Where no time can
-    be predicted, or only bounds of it, nothing is decided.
-
-    Up to 200,000 arcs and 10,000 flows are simulated: O(flows x links of a route), some tenths of a second.
-    """
+    """Return the verdict on a mapping, by the predicted time of its messages (:func:`hopbytes.simulate`)."""
     from hopbytes.cost.metrics.baselines import in_order, is_partition
     from hopbytes.patterns.ml import is_training
 

@@ -381,11 +381,7 @@ def objective_of(objective: str | None, where: Allocation, weight: str) -> tuple
 
 
 def auto_objective(where: Allocation) -> tuple[str, str]:
-    """Return the objective for a machine, and the reason as a sentence.
-
-    On kinds of machines that the study lacks J is minimised. Of objectives within 2 % of the least simulated
-    time the one with the least work is chosen, J before all. O(1).
-    """
+    """Return the objective for a machine, J where the study has none like it, and why as a sentence."""
     kind = where.machine.spec().partition(":")[0]
     if where.machine.network() is None:
         return USUAL, _because(USUAL, "the machine has no links")

@@ -631,10 +631,8 @@ def from_scratch(problem: RepairProblem, price: int) -> Int32:
 def savings_at_first(
     saved_per_change: int, size: int, *, one_per_pe: bool
 ) -> dict[Callable[[RepairProblem, int], Int32], Savings]:
-    """Return the savings for every kind of repair; construction pays for the first repair of each kind.
-
-    `size` is the number of tasks and arcs. V-cycles get a fifth; one task per PE is mapped from scratch only.
-    """
+    """Return the savings for every kind of repair; construction pays for the first repair of each kind."""
+    # V-cycles get a fifth; one task per PE is mapped from scratch only.
     kinds: dict[Callable[[RepairProblem, int], Int32], Savings]
     kinds = {from_scratch: Savings(saved_per_change - saved_per_change // 5, FROM_SCRATCH)}
     if not one_per_pe:

@@ -317,8 +317,7 @@ def _beside_filled(task: Task, result: Result, steps: Sequence, effort: Effort) 
 
 
 def _with_any_slot(task: Task, pes: Int64) -> Problem:
-    """Return the problem with more tasks without messages, one per free slot, so that any slot may be used.
-    """
+    """Return the problem with a task without messages per free slot, so that any slot may be used."""
     graph, constraints, initial = task.graph, task.constraints, task.constraints.initial
     indptr = np.append(graph.indptr, np.full(len(pes) - graph.n, graph.indptr[-1]))
     if initial is not None:

@@ -65,10 +65,7 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
 
 
 def check_types(thing: Any, what: str = "") -> None:
-    """Raise WrongTypeError if an option of an algorithm is not of its type.
-
-    The error names the class unless `what` names the object.
-    """
+    """Raise WrongTypeError if an option of an algorithm is not of its type; `what` names the object."""
     for field in _fields(type(thing)):
         kinds = _KINDS.get(getattr(field.type, "__name__", str(field.type)))
         value = getattr(thing, field.name)
@@ -115,10 +112,7 @@ def _imported(what: str, module: str, name: str) -> Any:
 
 
 def describe(registry: Registry[type[T]], thing: T) -> str:
-    """Return the text from which :func:`build` creates an equal instance, with all options.
-
-    An instance of a class that is not registered is described by the name of its class.
-    """
+    """Return the text from which :func:`build` makes an equal instance; its class if not registered."""
     name = registry.name_of(type(thing)) or type(thing).__name__
     items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
     return f"{name}:{','.join(items)}" if items else name

@@ -213,10 +213,7 @@ def measure_blocks(graph: CommGraph, k: int, pe: Int32) -> BlockMetrics:
 
 @frozen
 class TrafficMetrics:
-    """Volumes and messages between PEs and between nodes, without arcs of a task to itself.
-
-    If the pattern has no message counts, every arc counts as one message.
-    """
+    """Volumes and messages (one per arc if not counted) between PEs and nodes, not of a task to itself."""
 
     max_send_volume: int  # maximum that a PE sends to other PEs (MSV, MSM)
     total_send_volume: int  # total that PEs send to other PEs (TV, TM)

@@ -91,8 +91,7 @@ class CommCost(Objective):
 
 @frozen
 class SearchForm:
-    """Pattern and allocation on which J approximates another objective, with the error of the approximation.
-    """
+    """Pattern and allocation on which J approximates another objective, and the error of that."""
 
     graph: CommGraph  # the pattern with one weight per arc as its volumes
     where: Allocation  # the allocation with one distance per level or hop

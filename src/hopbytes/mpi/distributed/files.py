@@ -350,10 +350,7 @@ def _lines(pe: Int32) -> Iterator[bytes]:
 def write_ranges(
     member: Member, path: str, parts: Callable[[], list[bytes]], head: bytes, *, force: bool
 ) -> None:
-    """Write a file of which every process has the part that follows those of lower rank; collective.
-
-    All processes have to see the same file system.
-    """
+    """Write a file, on a disk that all processes see, to which each adds its part by rank; collective."""
 
     def begun() -> str:
         if member.rank:

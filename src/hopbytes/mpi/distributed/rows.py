@@ -352,11 +352,8 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
 
 
 def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32, around: Int32 | None = None) -> int:
-    """Return J of a mapping, int32[n] per process; collective, O(m / P).
-
-    `around` has the PEs of own vertices and ghosts, if they are known. The sum fits into 63 bits where
-    :func:`check_sums_over_ranks` found no fault.
-    """
+    """Return J; `around` has the PEs of own vertices and ghosts, if they are known; collective, O(m / P)."""
+    # The sum fits into 63 bits where `check_sums_over_ranks` found no fault.
     if around is None:
         around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
     arcs = Csr(rows.indptr, rows.targets, rows.weights)

@@ -48,9 +48,7 @@ CommandWords: TypeAlias = Annotated[list[str] | None, argument(
 )]
 Json: TypeAlias = Annotated[bool, _output("Print one line of JSON, with exact numbers.")]
 Quiet: TypeAlias = Annotated[bool, _output("Print nothing but errors.", names=("--quiet", "-q"))]
-All: TypeAlias = Annotated[bool, _output(
-    "Print every metric, and compare with random mappings as well.",
-)]
+All: TypeAlias = Annotated[bool, _output("Print every metric, and compare with random mappings as well.")]
 ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, folded, socket or plane=N, with :LEVEL or without"
 ComparedOrder: TypeAlias = Annotated[str | None, _output(
     f"Launcher's order to compare with: {ORDER_HELP}.",

@@ -31,9 +31,7 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, default=plain_value))
 
 
-def print_answer(
-    record: Any, text: str, marks: Mapping[str, str] | None = None, *, json: bool
-) -> None:
+def print_answer(record: Any, text: str, marks: Mapping[str, str] | None = None, *, json: bool) -> None:
     """Print what a verb has found, as JSON or for people."""
     if json:
         print_json(record)

@@ -249,9 +249,7 @@ def write(
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
 
 
-def _of_blocks(
-    graph: CommGraph, path: str | None, form: str | None, machine: MachineOptions
-) -> CommGraph:
+def _of_blocks(graph: CommGraph, path: str | None, form: str | None, machine: MachineOptions) -> CommGraph:
     """Return the graph of the blocks of the partition in a file, if there is one."""
     if path is None:
         return graph

@@ -286,9 +286,7 @@ def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
     return listed, ""
 
 
-def best_dims(
-    ranks: int, extents: Sequence[int], periods: Sequence[bool] | None = None
-) -> tuple[int, ...]:
+def best_dims(ranks: int, extents: Sequence[int], periods: Sequence[bool] | None = None) -> tuple[int, ...]:
     """Return the grid of ranks in which a stencil code sends the fewest cells between ranks.
 
     A cut between two ranks of a dimension is crossed by as many cells as the other extents have together. A

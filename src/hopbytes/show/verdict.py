@@ -137,9 +137,7 @@ def verdict(
     )  # fmt: skip
 
 
-def judged(
-    graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
-) -> Verdict:
+def judged(graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False) -> Verdict:
     """Return the verdict on a mapping under the weights for which it was made."""
     from hopbytes.cost.metrics.evaluation import evaluate
 
@@ -208,9 +206,7 @@ def _how_sure(prediction: Prediction) -> str:
     return text if prediction.grade in REPLAYED else f"{text} {UNCHECKED}"
 
 
-def _predicted(
-    graph: CommGraph, usual: Mapping, mapping: Mapping
-) -> tuple[Prediction, Prediction] | str:
+def _predicted(graph: CommGraph, usual: Mapping, mapping: Mapping) -> tuple[Prediction, Prediction] | str:
     """Return predictions of both mappings, or in words why there are none."""
     from hopbytes.formats.base import WAITING
     from hopbytes.simulation.simulate import simulate

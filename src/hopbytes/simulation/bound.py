@@ -219,9 +219,7 @@ def _use_of_links(flows: Flows, ports: Ports, links: NodeLinks) -> LinkUse:
             raise UnsupportedError(f"simulate: no route {pair}")
         flow = np.repeat(np.arange(len(lengths)), lengths)
         share = routes.shares
-        carried += np.bincount(
-            routes.links, weights=share * flows.bytes[part][flow], minlength=len(carried)
-        )
+        carried += np.bincount(routes.links, weights=share * flows.bytes[part][flow], minlength=len(carried))
         latency[part] += np.bincount(
             flow, weights=share * links.latency[routes.links], minlength=len(lengths)
         )

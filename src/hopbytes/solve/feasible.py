@@ -322,9 +322,7 @@ class _Chains:
             at = came_from
 
 
-def check_fixed_loads(
-    loads: Int64 | None, caps: Int64, linear_cost: LinearCost, unit: int = 1
-) -> None:
+def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost, unit: int = 1) -> None:
     """Raise InfeasibleError if tasks fixed to a PE are too heavy; loads and caps are in multiples of unit."""
     sums = fixed_loads(linear_cost, loads, len(caps))
     over = np.flatnonzero(sums > caps)

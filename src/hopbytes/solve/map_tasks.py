@@ -177,9 +177,7 @@ def map_tasks(
     threads = thread_count(threads)
     graph, where = CommGraph.checked(graph, threads), Allocation.of(where)
     check_functions(progress=progress)
-    effort = Effort(
-        whole("seed", seed, 0), threads, None, progress, work_limit=limits.work, began=began
-    )
+    effort = Effort(whole("seed", seed, 0), threads, None, progress, work_limit=limits.work, began=began)
     name_of("weight", weight)
     if objective is not None:
         name_of("objective", objective)

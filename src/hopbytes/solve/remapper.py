@@ -35,15 +35,7 @@ from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import common_divisor, exact_imbalance, sum_of
 from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.changing import (
-    Batch,
-    BatchReport,
-    Edges,
-    Numbers,
-    Valued,
-    check_batch,
-    collect_batch,
-)
+from hopbytes.solve.changing import Batch, BatchReport, Edges, Numbers, Valued, check_batch, collect_batch
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Constraints
 from hopbytes.util.checks import listed, thread_count, whole

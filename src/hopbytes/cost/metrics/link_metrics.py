@@ -90,8 +90,8 @@ def measure_links(
         return None
     volume, messages = _loads(graph, where, pe)
     found = LinkMetrics(
-        hops=plain(links_travelled(graph, graph.messages, where, pe, "eval")),
-        hop_bytes=plain(links_travelled(graph, graph.volumes, where, pe, "eval")),
+        hops=links_travelled(graph, graph.messages, where, pe, "eval"),
+        hop_bytes=links_travelled(graph, graph.volumes, where, pe, "eval"),
         max_messages=plain(messages.most),
         max_congestion=float(volume.most),
         avg_messages=float(messages.mean),

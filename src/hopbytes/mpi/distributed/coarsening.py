@@ -39,9 +39,7 @@ class History:
     moves: int = 0
 
 
-def clusters_over_ranks(
-    rows: Rows, most: int, fewest: int, seed: int, block: Int32 | None = None
-) -> Int64:
+def clusters_over_ranks(rows: Rows, most: int, fewest: int, seed: int, block: Int32 | None = None) -> Int64:
     """Return int64[n], the leader of the cluster of every own vertex; collective.
 
     Where most arcs stay on their rank, the ranks first cluster their own vertices without neighbours on other
@@ -173,9 +171,7 @@ class _State:
         vertex, target = vertex[order], target[order]
         mine = rows.owners(target)
         theirs = rows.member.counts(mine)
-        near, who, load = rows.member.exchange(
-            mine, theirs, target, vertex + rows.first, rows.loads[vertex]
-        )
+        near, who, load = rows.member.exchange(mine, theirs, target, vertex + rows.first, rows.loads[vertex])
         order = np.lexsort((who, near))
         ascending = near[order]
         position = np.arange(len(near)) - np.searchsorted(ascending, ascending)
@@ -272,9 +268,7 @@ def gathered(rows: Rows) -> CommGraph:
     counts = np.concatenate(degrees)
     sources = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     volumes = None if any(own is None for own in weights) else np.concatenate(weights)
-    indptr, columns, volumes, _ = csr_from_arcs(
-        len(counts), sources, np.concatenate(targets), volumes, None
-    )
+    indptr, columns, volumes, _ = csr_from_arcs(len(counts), sources, np.concatenate(targets), volumes, None)
     return CommGraph.of_own(
         indptr, columns, volumes, loads=np.concatenate(loads), undirected=True, meta={"name": "graph"}
     )

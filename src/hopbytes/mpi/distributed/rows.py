@@ -195,9 +195,7 @@ class Slab:
             return f"`indptr` does not ascend from 0 to the number of targets, {m}"
         if self.weights is not None and (len(self.weights) != m or (m and int(self.weights.min()) < 1)):
             return f"`weights`: expected {m} numbers above 0"
-        if self.loads is not None and (
-            len(self.loads) != self.n or (self.n and int(self.loads.min()) < 0)
-        ):
+        if self.loads is not None and (len(self.loads) != self.n or (self.n and int(self.loads.min()) < 0)):
             return f"`loads`: expected {self.n} numbers >= 0"
         return ""
 

@@ -28,10 +28,10 @@ from hopbytes.cost.metrics.mapping_metrics import (
     diagonal_volume,
     measure_all,
 )
-from hopbytes.errors import FormatError, UnsupportedError, package, unknown_name
+from hopbytes.errors import UnsupportedError, package, unknown_name
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
-from hopbytes.model.mapping import Mapping
+from hopbytes.model.mapping import Mapping, check_tasks
 from hopbytes.text.columns import table_lines
 from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 
@@ -312,8 +312,7 @@ def evaluate(
     check_truths(baselines=baselines)
     name_of("launcher", launcher)
     graph, mapping = CommGraph.of(graph), Mapping.of(mapping)
-    if mapping.n != graph.n:
-        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    check_tasks(graph, mapping.n)
     where, threads = mapping.where, thread_count(threads)
     seeds = range(whole("random_seeds", random_seeds, 0) if baselines else 0)
     diagonal = diagonal_volume(graph, threads)

@@ -18,13 +18,13 @@ from hopbytes.cost.objectives.comm_cost import (
     weight_by_level,
     weight_inside_and_cut,
 )
-from hopbytes.errors import FormatError
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import UnitTraffic, unit_traffic
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, ratio, relative_excess
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import check_tasks
 
 
 @frozen
@@ -84,8 +84,7 @@ def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics | BlockMetrics) ->
 
 def measure(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> MappingMetrics:
     """Return the metrics of the mapping `pe` (int32[n], values 0..k-1)."""
-    if len(pe) != graph.n:
-        raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
+    check_tasks(graph, len(pe))
     check_scale(graph, where)
     volume = _sums(graph.arcs(graph.volumes), where, pe, threads)
     arcs = volume if graph.volumes is None else _sums(graph.arcs(None), where, pe, threads)

@@ -39,7 +39,9 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         _check_options(registry, choice)
         return choice
     name, _, text = choice.partition(":")
-    spelling = _known_spelling(registry, name.strip())
+    name = name.strip()
+    spellings = (name, name.replace("-", "_"), name.replace("_", "-"))
+    spelling = next((one for one in spellings if one in registry), name)
     elsewhere = None if spelling in registry else _ELSEWHERE.fullmatch(choice.strip())
     if elsewhere is not None:
         kind, text = _imported(registry.kind, elsewhere[1], elsewhere[2]), elsewhere[3] or ""
@@ -116,13 +118,6 @@ def describe(registry: Registry[type[T]], thing: T) -> str:
     name = registry.name_of(type(thing)) or type(thing).__name__
     items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
     return f"{name}:{','.join(items)}" if items else name
-
-
-def _known_spelling(registry: Registry[Any], name: str) -> str:
-    for spelling in (name, name.replace("-", "_"), name.replace("_", "-")):
-        if spelling in registry:
-            return spelling
-    return name
 
 
 def _fields(kind: type) -> list[dataclasses.Field[Any]]:

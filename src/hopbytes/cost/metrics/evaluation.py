@@ -399,7 +399,8 @@ def rows(evaluation: Evaluation, volume: Callable[[float], str] | None = None) -
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if base:
         table.append(_line(
-            evaluation, "  against in order", lambda one: one.comm_cost / base - 1, _signed_percent
+            evaluation, "  against in order", lambda one: one.comm_cost / base - 1,
+            lambda change: f"{change:+.1%}".replace("%", " %"),
         ))  # fmt: skip
     if evaluation.mapping.comm_seconds is not None:
         table.append(_line(evaluation, "seconds of all messages", "comm_seconds", "{:.4g}".format))
@@ -544,10 +545,6 @@ def _tasks_per_pe(evaluation: Evaluation) -> Row:
     then = (evaluation.recorded,) if evaluation.recorded else ()
     columns = ((evaluation.mapping,), base, then, evaluation.random)
     return Row("tasks on a PE", *(cell(column) for column in columns))
-
-
-def _signed_percent(change: float) -> str:
-    return f"{change:+.1%}".replace("%", " %")
 
 
 def _percent(share: float) -> str:

@@ -129,17 +129,19 @@ class _State:
         vertex, cluster, weight, load = vertex[fits], cluster[fits], weight[fits], load[fits]
         rating: Float64 = weight.astype(np.float64) ** 2 / np.maximum(load, 1)
         tie = _draw(cluster ^ (vertex + rows.first), self.seed)
-        order = np.lexsort((cluster, tie, rating, vertex))
-        last = order[np.flatnonzero(np.diff(vertex[order], append=-1))]
-        self._join(vertex[last], cluster[last])
+        self._join(*self._chosen(vertex, cluster, cluster, tie, rating))
 
-    def _join(self, vertex: Int64, cluster: Int64) -> None:
+    def _chosen(self, vertex: Int64, target: Int64, *keys: np.ndarray) -> tuple[Int64, Int64, Int64, Int64]:
+        """Return the last target of each vertex by keys, by owners, and how many go to and come from each."""
+        order = np.lexsort((*keys, vertex))
+        last = order[np.flatnonzero(np.diff(vertex[order], append=-1))]
+        last = last[np.argsort(target[last], kind="stable")]
+        mine = self.rows.owners(target[last])
+        return vertex[last], target[last], mine, self.rows.member.counts(mine)
+
+    def _join(self, vertex: Int64, cluster: Int64, mine: Int64, theirs: Int64) -> None:
         """Ask the ranks of the leaders for admission; who fits in the order of a hash is admitted."""
         rows = self.rows
-        order = np.argsort(cluster, kind="stable")
-        vertex, cluster = vertex[order], cluster[order]
-        mine = rows.owners(cluster)
-        theirs = rows.member.counts(mine)
         wanted, load, who = rows.member.exchange(
             mine, theirs, cluster, rows.loads[vertex], vertex + rows.first
         )
@@ -164,13 +166,7 @@ class _State:
         arcs = np.flatnonzero(self.usable & self.alone[self.sources])
         vertex, target = self.sources[arcs].astype(np.int64), rows.targets[arcs].astype(np.int64)
         target = np.concatenate([rows.ids, rows.ghosts])[target]
-        order = np.lexsort((~target, self.weights[arcs], vertex))
-        last = order[np.flatnonzero(np.diff(vertex[order], append=-1))]
-        vertex, target = vertex[last], target[last]
-        order = np.argsort(target, kind="stable")
-        vertex, target = vertex[order], target[order]
-        mine = rows.owners(target)
-        theirs = rows.member.counts(mine)
+        vertex, target, mine, theirs = self._chosen(vertex, target, ~target, self.weights[arcs])
         near, who, load = rows.member.exchange(mine, theirs, target, vertex + rows.first, rows.loads[vertex])
         order = np.lexsort((who, near))
         ascending = near[order]

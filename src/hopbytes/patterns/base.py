@@ -103,14 +103,18 @@ def build_graph(thing: Pattern, n: int, kinds: list[Arcs]) -> CommGraph:
     """Return the graph of several kinds of traffic among n tasks, without arcs of a task to itself."""
     if n > MAX_TASKS:
         raise invalid_parameter(thing, f"{n} tasks, expected at most {MAX_TASKS}")
-    nothing = [np.empty(0, np.int64)] * 4
-    columns = [np.concatenate(column) for column in zip(nothing, *kinds, strict=True)]
-    keep = columns[0] != columns[1]
-    sources, targets, volumes, messages = (column[keep] for column in columns)
     meta = {"name": describe(patterns, thing), "format": "generated"}
     if thing.of_processes:
         meta["tasks"] = PROCESSES
-    return CommGraph.from_edges(sources, targets, volumes, messages, n=n, meta=meta)
+    return CommGraph.from_edges(*joined(kinds), n=n, meta=meta)
+
+
+def joined(kinds: list[Arcs]) -> Arcs:
+    """Return the arcs of all kinds, without those of a task to itself."""
+    nothing = [np.empty(0, np.int64)] * 4
+    columns = [np.concatenate(column) for column in zip(nothing, *kinds, strict=True)]
+    keep = columns[0] != columns[1]
+    return Arcs(*(column[keep] for column in columns))
 
 
 def uniform_arcs(sources: Int64, targets: Int64, volume: int, messages: int = 1) -> Arcs:

@@ -36,7 +36,6 @@ class Program(click.Group):
     """The group of all verbs, which imports a verb when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return all verbs."""
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -46,7 +45,6 @@ class Program(click.Group):
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the verb; a wrong word is compared with all of them."""
         word = args[0]
         if word not in VERBS and not word.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(unknown_verb(word, VERBS))
@@ -180,7 +178,6 @@ PLAINER = str.maketrans({"…": "..", "×": "x", "→": "->", "≥": ">=", "≤"
 
 
 def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Replace characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(PLAINER)

@@ -166,7 +166,6 @@ class MethodOptions(EffortOptions):
         return options
 
     def _on_device(self) -> Chain:
-        """Return the preset for a device."""
         from hopbytes.errors import UnsupportedError
         from hopbytes.solve.presets import DEFAULT, fast, turbo
 

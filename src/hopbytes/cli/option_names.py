@@ -44,12 +44,7 @@ TERM = re.compile(r"(?<![\w:=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![
 
 
 def for_terminal(text: str, slot: str = "slot") -> str:
-    """Return a message of the library in the words of a terminal.
-
-    Options stand for arguments, large counts have separators, and slots are called what they are on this
-    machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
-    keep the words of files.
-    """
+    """Return a message in the words of a terminal, which calls slots what they are on this machine."""
     if COMMAND.match(text):
         return text
     named, words = as_options(text), {"an arc": "a pair", "arc": "pair"}

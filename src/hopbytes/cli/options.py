@@ -48,9 +48,7 @@ CommandWords: TypeAlias = Annotated[list[str] | None, argument(
 )]
 Json: TypeAlias = Annotated[bool, _output("Print one line of JSON, with exact numbers.")]
 Quiet: TypeAlias = Annotated[bool, _output("Print nothing but errors.", names=("--quiet", "-q"))]
-All: TypeAlias = Annotated[bool, _output(
-    "Print every metric, and compare with random mappings as well.",
-)]
+All: TypeAlias = Annotated[bool, _output("Print every metric, and compare with random mappings as well.")]
 ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, folded, socket or plane=N, with :LEVEL or without"
 ComparedOrder: TypeAlias = Annotated[str | None, _output(
     f"Launcher's order to compare with: {ORDER_HELP}.",
@@ -104,7 +102,6 @@ class ReadingOptions:
     )] = None
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
-        """Return the pattern in a file."""
         options: Any = {"workers": threads, "max_bytes": max_bytes()}
         graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
@@ -232,7 +229,6 @@ class BlockOptions:
     )] = None
 
     def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
-        """Map under these constraints, if any."""
         if self.for_format is None and self.block is None:
             mapping: Mapping = hb.map_tasks(graph, where, **options)
             return mapping

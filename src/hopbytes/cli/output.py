@@ -31,9 +31,7 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, default=plain_value))
 
 
-def print_answer(
-    record: Any, text: str, marks: Mapping[str, str] | None = None, *, json: bool
-) -> None:
+def print_answer(record: Any, text: str, marks: Mapping[str, str] | None = None, *, json: bool) -> None:
     """Print what a verb has found, as JSON or for people."""
     if json:
         print_json(record)
@@ -42,7 +40,6 @@ def print_answer(
 
 
 def _for_terminal(sentence: str, slot: str = "slot") -> str:
-    """Return a message in the words of a terminal, see :func:`hopbytes.cli.option_names.for_terminal`."""
     from hopbytes.cli.option_names import for_terminal
 
     return for_terminal(sentence, slot)

@@ -68,7 +68,6 @@ class _Signals:
         raise self._watched_one(partial(Ended, number))
 
     def interrupt(self, number: int, frame: Any) -> None:
-        """Handle Ctrl-C."""
         raise self._watched_one(Interrupted)
 
     def _watched_one(self, make: Callable[[], BaseException]) -> BaseException:

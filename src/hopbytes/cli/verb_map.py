@@ -150,7 +150,6 @@ class LargeGraphOptions:
 
 
 def _stream_sentence(mapping: Mapping) -> str:
-    """Return the line of numbers about a streamed mapping."""
     info = mapping.info
     work, clusters = info["work"], ""
     if "clusters" in work:

@@ -187,7 +187,6 @@ def verify(
 def _locate(
     words: list[str], machine: MachineOptions, writing: opt.WritingOptions, output: str | None, *, quiet: bool
 ) -> None:
-    """Write the mapping that a launch makes."""
     from hopbytes.launch.command import LaunchCommand
     from hopbytes.launch.launch import mapping_launched
     from hopbytes.launch.start import machine_of_command
@@ -250,9 +249,7 @@ def write(
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
 
 
-def _of_blocks(
-    graph: CommGraph, path: str | None, form: str | None, machine: MachineOptions
-) -> CommGraph:
+def _of_blocks(graph: CommGraph, path: str | None, form: str | None, machine: MachineOptions) -> CommGraph:
     """Return the graph of the blocks of the partition in a file, if there is one."""
     if path is None:
         return graph

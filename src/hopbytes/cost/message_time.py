@@ -52,8 +52,7 @@ def knows_times(where: Allocation) -> bool:
 
 
 def times_of(graph: CommGraph, where: Allocation) -> Times:
-    """Return the times of a machine's levels, or of its links and the levels inside its nodes, as integers.
-    """
+    """Return the times of a machine's levels, or of its links and levels inside nodes, as integers."""
     distance = where.distance
     if isinstance(distance, RailDistance):
         raise UnsupportedError(
@@ -115,10 +114,7 @@ def _route_times(graph: CommGraph, where: Allocation) -> Times:
 
 
 def _exponent(graph: CommGraph, latency: float, per_byte: float) -> int:
-    """Return the largest e for which the total time in units of 10**-e seconds stays below 2**62.
-
-    `latency` and `per_byte` are the seconds of a message and of a byte on the slowest route.
-    """
+    """Return the largest e for which all messages on the slowest route take below 2**62 * 10**-e s."""
     most = int(graph.arc_messages().sum()) * latency + graph.total_volume * per_byte
     return FINEST if most <= 0 else min(FINEST, math.floor(math.log10(2**62 / most)))
 

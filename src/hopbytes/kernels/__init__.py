@@ -110,31 +110,18 @@ def checked_sum(values: Int64, threads: int = 1) -> int:
 def csr_from_arcs(
     n: int, sources: Int32, targets: Int32, volumes: Int64 | None, messages: Int64 | None
 ) -> tuple[Int64, Int32, Int64 | None, Int64 | None]:
-    """Sort arcs into rows and sum duplicates.
-
-    Repeated arcs turn volumes of None into counts, so the returned volumes are None only if no arc was
-    repeated.
-    """
-    if volumes is None:
-        volumes = np.ones(len(sources), np.int64)
-        unit = True
-    else:
-        unit = False
-    indptr = np.empty(n + 1, np.int64)
-    columns = np.empty(len(sources), np.int32)
-    volume_out = np.empty(len(sources), np.int64)
-    message_out = np.empty(0 if messages is None else len(sources), np.int64)
-    count = int(
-        kernel.csr_from_arcs(
-            sources, targets, volumes, optional(messages), indptr, columns, volume_out, message_out
-        )
+    """Sort arcs into rows and sum duplicates; volumes of None become counts if an arc is repeated."""
+    m = len(sources)
+    given = np.ones(m, np.int64) if volumes is None else volumes
+    indptr, columns = np.empty(n + 1, np.int64), np.empty(m, np.int32)
+    sums, counts = np.empty(m, np.int64), np.empty(0 if messages is None else m, np.int64)
+    kept = int(
+        kernel.csr_from_arcs(sources, targets, given, optional(messages), indptr, columns, sums, counts)
     )
-    if count < len(sources):
-        columns, volume_out = columns[:count].copy(), volume_out[:count].copy()
-        message_out = message_out[:count].copy()
-    elif unit:
-        return indptr, columns, None, None if messages is None else message_out
-    return indptr, columns, volume_out, None if messages is None else message_out
+    if kept < m:
+        columns, sums, counts = columns[:kept].copy(), sums[:kept].copy(), counts[:kept].copy()
+    distinct = volumes is None and kept == m
+    return indptr, columns, None if distinct else sums, None if messages is None else counts
 
 
 def symmetrize(arcs: Csr, threads: int = 1) -> Csr:

@@ -25,7 +25,6 @@ class LinearCost:
 
     @property
     def tasks(self) -> Int64:
-        """The task of every entry, int64[...]."""
         tasks: Int64 = np.repeat(np.arange(len(self.rest)), np.diff(self.indptr))
         return tasks
 
@@ -92,8 +91,7 @@ class LinearCost:
         return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
 
     def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> LinearCost:
-        """Return the costs on the children of groups of PEs; the cost of a child is that of its cheapest PE.
-        """
+        """Return the costs on children of groups of PEs; that of a child is that of its cheapest PE."""
         tasks, child = self.tasks, child_of_pe[self.pes].astype(np.int64)
         inside = parent[child] == group[tasks]
         tasks, child, costs = tasks[inside], child[inside], self.costs[inside]

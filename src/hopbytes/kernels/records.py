@@ -40,60 +40,18 @@ NO_DISTANCES = Distances()
 #: Sets of pairs that :func:`hopbytes.engine.slots.pair_search` tries.
 ALL_PAIRS, BLOCKS, NEAR_PAIRS, LISTED_PAIRS = 0, 1, 2, 3
 
+#: The reason why a parser stopped, in the order of core/io/tokens.hpp.
+Status = IntEnum("Status", [
+    "DONE", "ROOM", "DECIMAL", "NOT_A_NUMBER", "NEGATIVE", "TOO_LARGE", "OUT_OF_RANGE", "NOT_WHOLE", "LOOP",
+    "DUPLICATE", "MISSING_WEIGHT", "MISSING_LOAD", "TOO_MANY_LINES", "WRONG_COUNT", "EMPTY_FIELD", "MIXED",
+], start=0)  # fmt: skip
 
-class Status(IntEnum):
-    """The reason why a parser stopped (core/io/tokens.hpp)."""
+#: Entries of a parser's state array, in the order of core/io/tokens.hpp.
+Slot = IntEnum("Slot", [
+    "STATUS", "LINE", "FIELD", "COMMENT", "BEGIN", "END", "ROW", "ARCS", "ROW_BEGIN", "PENDING", "UNSORTED",
+    "COMMA", "SEPARATOR", "VERTICES", "SIZES", "LOADS", "EDGE_WEIGHTS", "COLUMNS", "TASK_COLUMNS",
+    "TASK_LIMIT", "WHOLE_COLUMNS", "COMMENTS",
+], start=0)  # fmt: skip
 
-    DONE = 0
-    ROOM = 1
-    DECIMAL = 2
-    NOT_A_NUMBER = 3
-    NEGATIVE = 4
-    TOO_LARGE = 5
-    OUT_OF_RANGE = 6
-    NOT_WHOLE = 7
-    LOOP = 8
-    DUPLICATE = 9
-    MISSING_WEIGHT = 10
-    MISSING_LOAD = 11
-    TOO_MANY_LINES = 12
-    WRONG_COUNT = 13
-    EMPTY_FIELD = 14
-    MIXED = 15
-
-
-class Slot(IntEnum):
-    """Entries of a parser's state array (core/io/tokens.hpp)."""
-
-    STATUS = 0
-    LINE = 1
-    FIELD = 2
-    COMMENT = 3
-    BEGIN = 4
-    END = 5
-    ROW = 6
-    ARCS = 7
-    ROW_BEGIN = 8
-    PENDING = 9
-    UNSORTED = 10
-    COMMA = 11
-    SEPARATOR = 12
-    VERTICES = 13
-    SIZES = 14
-    LOADS = 15
-    EDGE_WEIGHTS = 16
-    COLUMNS = 17
-    TASK_COLUMNS = 18
-    TASK_LIMIT = 19
-    WHOLE_COLUMNS = 20
-    COMMENTS = 21
-
-
-class Counter(IntEnum):
-    """Entries of the counters of a mapping by blocks (core/streaming/stream_tree.hpp)."""
-
-    REMAINING = 0
-    FILL_ALL = 1
-    FORCED = 2
-    OVERFULL = 3
-    MOVES = 4
+#: Entries of the counters of a mapping by blocks, in the order of core/streaming/stream_tree.hpp.
+Counter = IntEnum("Counter", ["REMAINING", "FILL_ALL", "FORCED", "OVERFULL", "MOVES"], start=0)

@@ -60,6 +60,13 @@ class Routes(NamedTuple):
     numerators: Int64 | None
     denominators: Int64 | None
 
+    @property
+    def shares(self) -> Float64:
+        """float64[entries]: the share of its flow on every entry."""
+        if self.numerators is None or self.denominators is None:
+            return np.ones(len(self.links))
+        return self.numerators / self.denominators
+
 
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     """Return int64[f], the number of links of the shortest route of each flow; -1 without a route."""
@@ -69,10 +76,7 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
 
 
 def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
-    """Return uint16[e, e], the hops between all pairs of endpoints, and the number of pairs without a route.
-
-    :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
-    """
+    """Return uint16[e, e], hops between endpoints or :data:`NO_ROUTE`, and how many pairs have none."""
     hops = np.empty(len(endpoints) ** 2, np.uint16)
     unrouted = int(kernel.hop_table(form.arguments, endpoints, hops))
     return hops.reshape(len(endpoints), len(endpoints)), unrouted
@@ -163,16 +167,12 @@ class LoadSummary(NamedTuple):
     squares: int
 
 
-def _summary(parts: tuple[int, ...]) -> LoadSummary:
-    used, most, hottest, at_most, high, low, top, middle, bottom = map(int, parts)
-    return LoadSummary(
-        used, most, hottest, at_most, (high << 32) + low, (top << 64) + (middle << 32) + bottom
-    )
-
-
 def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
     """Return sums of link loads; `prices` are int64 per link, and None means 1 each. O(links)."""
-    return _summary(kernel.summarize_links(amounts, optional(prices)))
+    used, most, hottest, at_most, *wide = map(int, kernel.summarize_links(amounts, optional(prices)))
+    high, low, top, middle, bottom = wide
+    total, squares = (high << 32) + low, (top << 64) + (middle << 32) + bottom
+    return LoadSummary(used, most, hottest, at_most, total, squares)
 
 
 #: Steps of a call, between which the caller may stop.
@@ -186,15 +186,12 @@ def fair_flow_seconds(
     """Return the time at which the last of some flows ends that all start at time 0."""
     start = np.ascontiguousarray(routes.indptr, np.int64)
     links = np.ascontiguousarray(routes.links, np.int64)
-    shares = np.ones(len(links))
-    if routes.numerators is not None and routes.denominators is not None:
-        shares = routes.numerators / routes.denominators
     penalty = np.where(latency > 0, latency, 1.0)
     left, clock = np.array(volumes, np.float64), np.zeros(2)
     empty = left <= 0
     clock[1] = latency[empty].max(initial=0.0)
     wait = np.ascontiguousarray(latency, np.float64)
-    arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty, wait
+    arrays = start, links, routes.shares, np.ascontiguousarray(capacity, np.float64), penalty, wait
     while kernel.fair_flows(arrays, float(tolerance), STEPS, left, clock):
         if go_on is not None:
             go_on()
@@ -237,8 +234,7 @@ def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, ter
 
 
 def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
-    """Return the maximum of load x price after each batch of changes alone, and the number of links with it.
-    """
+    """Return the largest load x price after each batch of changes alone, and how many links have it."""
     top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
     kernel.peak_after_each(changes, load, optional(prices), top, count)
     return top, count

@@ -30,8 +30,7 @@ class Block(NamedTuple):
 
 
 class TreeOfPes(NamedTuple):
-    """A tree over k PEs, all at the same depth; nodes are numbered level by level from the root, which is 0.
-    """
+    """A tree over k PEs at one depth; nodes are numbered level by level from the root, which is 0."""
 
     #: int32[nodes+1]: The children of node x are ``first_child[x]`` to ``first_child[x+1] - 1``
     first_child: Int32

@@ -13,7 +13,8 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import ScaleError, UnsupportedError
+from hopbytes.errors import UnsupportedError
+from hopbytes.util.integers import check_limit
 
 Value = TypeVar("Value")
 
@@ -102,9 +103,7 @@ def load_bound(
     if loads is None or len(loads) == 0 or int(loads.max()) == 0 or int(loads.min()) == int(loads.max()) == 1:
         return LoadBound(None, _caps(n, capacity, imbalance, ceil=ceil))
     total = sum_of(loads)
-    if total > MAX_TOTAL_LOAD:
-        factor = -(-total // MAX_TOTAL_LOAD)
-        raise ScaleError(f"loads sum to {total}, more than 2^62: divide them by {factor} or more")
+    check_limit(f"loads sum to {total}", total, MAX_TOTAL_LOAD)
     unit = common_divisor(loads) if unit is None else unit
     if unit > 1:
         loads = loads // unit

@@ -8,9 +8,7 @@ from html import escape
 from hopbytes.errors import printable
 
 
-def html_table(
-    title: str, rows: Iterable[Sequence[object]], head: Sequence[object] | None = None
-) -> str:
+def html_table(title: str, rows: Iterable[Sequence[object]], head: Sequence[object] | None = None) -> str:
     """Return a table with a caption; the first cell of every row is a heading.
 
     Every text is escaped, because names of files and hosts are untrusted. O(cells).

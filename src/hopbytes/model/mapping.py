@@ -19,6 +19,8 @@ from hopbytes.model.given_as_text import converted
 if TYPE_CHECKING:
     import pandas
 
+    from hopbytes.model.comm_graph import CommGraph
+
 
 class Seconds(TypedDict):
     """Wall time of the parts of a run."""
@@ -264,6 +266,12 @@ class Mapping:
         from hopbytes.model import picture
 
         return picture(self)
+
+
+def check_tasks(graph: CommGraph, tasks: int, name: str = "mapping") -> None:
+    """Raise FormatError if a mapping has not as many `tasks` as `graph`."""
+    if tasks != graph.n:
+        raise FormatError(name, None, f"{tasks} tasks, expected the {graph.n} of {graph.name}")
 
 
 def _integers(pe: ArrayLike) -> Any:

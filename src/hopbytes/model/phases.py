@@ -12,10 +12,10 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import ScaleError, UnsupportedError
+from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.util.checks import listed
-from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.integers import MAX_SUM, check_limit
 
 
 @frozen(eq=False)
@@ -101,7 +101,4 @@ def _weight(given: Any) -> Fraction:
 
 def _check_sum(what: str, times: Sequence[int], totals: Sequence[int]) -> None:
     total = max(*times, sum(by * each for by, each in zip(times, totals, strict=False)))
-    if total > MAX_SUM:
-        factor = -(-total // MAX_SUM)
-        sums = f"weighted {what} of all phases sum to {total}, more than 2^63 - 1"
-        raise ScaleError(f"{sums}: divide the phase weights by {factor} or more")
+    check_limit(f"weighted {what} of all phases sum to {total}", total, MAX_SUM, "the phase weights")

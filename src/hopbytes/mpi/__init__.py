@@ -6,12 +6,7 @@ The caller, who has a communicator, has imported mpi4py already; this package im
 from __future__ import annotations
 
 from hopbytes.mpi.changing import ChangingRanks, ChangingTasks, Migrations, RankMove
-from hopbytes.mpi.communicators import (
-    create_cart,
-    create_dist_graph,
-    create_dist_graph_adjacent,
-    reorder,
-)
+from hopbytes.mpi.communicators import create_cart, create_dist_graph, create_dist_graph_adjacent, reorder
 from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
 from hopbytes.mpi.distributed.mapping import evaluate_distributed, map_distributed
 from hopbytes.mpi.distributed.rows import DistributedMapping, Slab

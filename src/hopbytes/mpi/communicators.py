@@ -122,8 +122,7 @@ def create_dist_graph(
 def checked_rows(
     size: int, sources: Sequence[int], degrees: Sequence[int], destinations: Sequence[int], weights: Any
 ) -> tuple[list[list[tuple[int, int]]], str]:
-    """Return for each rank the (destination, bytes) of its arcs, and the first fault in the arguments, or "".
-    """
+    """Return the (destination, bytes) of the arcs of each rank, and the first fault in them, or ""."""
     rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     try:
         ends = [[index(number) for number in numbers] for numbers in (sources, degrees, destinations)]
@@ -184,10 +183,7 @@ def create_cart(
 def grid_neighbours(
     rank: int, dims: Sequence[int], periods: Sequence[bool], weights: Sequence[int] | None = None
 ) -> dict[int, int]:
-    """Return the neighbours of a rank in a grid, the last dimension running fastest.
-
-    Their values are the weights of the dimensions, by default 1 each.
-    """
+    """Return the neighbours of a rank in a grid, last dimension fastest, and the weights of dimensions."""
     coordinates = [int(number) for number in np.unravel_index(rank, tuple(dims))]
     neighbours: dict[int, int] = {}
     for axis, (extent, periodic) in enumerate(zip(dims, periods, strict=True)):
@@ -290,9 +286,7 @@ def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
     return listed, ""
 
 
-def best_dims(
-    ranks: int, extents: Sequence[int], periods: Sequence[bool] | None = None
-) -> tuple[int, ...]:
+def best_dims(ranks: int, extents: Sequence[int], periods: Sequence[bool] | None = None) -> tuple[int, ...]:
     """Return the grid of ranks in which a stencil code sends the fewest cells between ranks.
 
     A cut between two ranks of a dimension is crossed by as many cells as the other extents have together. A
@@ -313,7 +307,6 @@ def best_dims(
     cells = math.prod(sizes)
 
     def crossing(dims: tuple[int, ...]) -> int:
-        """Return the cells that lie at cuts between ranks."""
         return sum(
             (count if ring and count > 1 else count - 1) * (cells // size)
             for count, size, ring in zip(dims, sizes, rings, strict=True)

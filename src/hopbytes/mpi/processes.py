@@ -24,6 +24,8 @@ from hopbytes.model.mapping import Mapping
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 Sends: TypeAlias = "Dictionary[int, int] | Sequence[int]"
+#: Finds the PEs of processes on a machine from what is seen of each; the text is for errors.
+Finder: TypeAlias = Callable[[Allocation, dict[int, Seen], str], Mapping]
 #: Levels inside a node, outermost first, and the file in the folder of a CPU that lists the CPUs of its unit.
 UNITS = (
     ("package", "topology/package_cpus_list"),
@@ -128,16 +130,16 @@ def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
     return Allocation.whole(Tree(tiers, tuple(children))), np.array(order, np.int64)
 
 
-def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
+def processes_on(
+    where: Allocation, spots: Sequence[Spot], by: Finder = mapping_seen
+) -> tuple[Allocation, Int64]:
     """Return the PEs of a given machine on which processes run, and the process on each of them."""
-    pe = pe_of_processes(where, spots, by=mapping_seen)
+    pe = pe_of_processes(where, spots, by)
     order = np.argsort(pe, kind="stable")
     return where.select(pe[order]), order.astype(np.int64)
 
 
-def pe_of_processes(
-    where: Allocation, spots: Sequence[Spot], *, by: Callable[[Allocation, dict[int, Seen], str], Mapping]
-) -> Int64:
+def pe_of_processes(where: Allocation, spots: Sequence[Spot], by: Finder) -> Int64:
     """Return int64[processes], the PE of each, which `by` finds from hosts and CPUs; no two have the same."""
     seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
     pe = by(where, seen, "machine").pe.astype(np.int64)
@@ -150,10 +152,7 @@ def pe_of_processes(
 
 
 def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
-    """Return the bytes by rank, and a description of the first fault in them, or "".
-
-    A fault is returned as text, since it must be sent to all processes.
-    """
+    """Return the bytes by rank, and the first fault in them, or "": a text, which all processes must hear."""
     try:
         items: Iterable[tuple[Any, Any]]
         if isinstance(sends, Dictionary):

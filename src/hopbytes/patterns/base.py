@@ -7,12 +7,11 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.text.hostlist import HOST_NAME
@@ -32,8 +31,7 @@ patterns: Registry[type[Pattern]] = Registry(
 )
 
 
-@frozen(eq=False)
-class Arcs:
+class Arcs(NamedTuple):
     """Directed arcs of one kind of traffic: source task, target task, bytes and messages of each arc."""
 
     sources: Int64
@@ -105,16 +103,18 @@ def build_graph(thing: Pattern, n: int, kinds: list[Arcs]) -> CommGraph:
     """Return the graph of several kinds of traffic among n tasks, without arcs of a task to itself."""
     if n > MAX_TASKS:
         raise invalid_parameter(thing, f"{n} tasks, expected at most {MAX_TASKS}")
-    columns = [
-        np.concatenate([getattr(arcs, field.name) for arcs in kinds] or [np.empty(0, np.int64)])
-        for field in dataclasses.fields(Arcs)
-    ]
-    keep = columns[0] != columns[1]
-    sources, targets, volumes, messages = (column[keep] for column in columns)
     meta = {"name": describe(patterns, thing), "format": "generated"}
     if thing.of_processes:
         meta["tasks"] = PROCESSES
-    return CommGraph.from_edges(sources, targets, volumes, messages, n=n, meta=meta)
+    return CommGraph.from_edges(*joined(kinds), n=n, meta=meta)
+
+
+def joined(kinds: list[Arcs]) -> Arcs:
+    """Return the arcs of all kinds, without those of a task to itself."""
+    nothing = [np.empty(0, np.int64)] * 4
+    columns = [np.concatenate(column) for column in zip(nothing, *kinds, strict=True)]
+    keep = columns[0] != columns[1]
+    return Arcs(*(column[keep] for column in columns))
 
 
 def uniform_arcs(sources: Int64, targets: Int64, volume: int, messages: int = 1) -> Arcs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import ClassVar
 
@@ -142,49 +142,44 @@ class MachineLearning(Pattern):
 
     def _checked(self) -> int:
         """Return the number of tasks; UnsupportedError if parameters contradict each other."""
-        self._check_sizes()
-        n = self.tp * self.cp * self.dp * self.pp
-        if n > MAX_TASKS:
-            raise invalid_parameter(self, f"{n} tasks, expected at most {MAX_TASKS}")
-        for whole, part in (("layers", "pp"), ("seq", "cp"), ("hidden", "tp")):
-            if getattr(self, whole) % getattr(self, part):
-                what = f"{whole}={getattr(self, whole)}, expected a multiple of {part}={getattr(self, part)}"
-                raise invalid_parameter(self, what)
-        if self.dp * self.cp % self.ep:
-            raise invalid_parameter(self, f"ep={self.ep}, expected a divisor of dp·cp = {self.dp * self.cp}")
-        if self.experts % self.ep:
-            raise invalid_parameter(self, f"experts={self.experts}, expected a multiple of ep={self.ep}")
-        if sorted(self.order.split("-")) != sorted(KINDS):
-            raise invalid_parameter(self, f"order={self.order}, expected {'-'.join(KINDS)} in any order")
-        for name, words in (("allreduce", ALGORITHMS), ("context", CONTEXTS)):
-            if getattr(self, name) not in words:
-                raise invalid_parameter(self, f"{name}={getattr(self, name)}, expected {' or '.join(words)}")
-        self._check_shards()
-        stages = self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
-        if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), stages):
-            what = "expected an order in which the experts of a layer are in the pipeline stage of the layer"
-            raise invalid_parameter(self, f"order={self.order}, {what}")
-        return n
+        for fault in self._faults():
+            raise invalid_parameter(self, fault)
+        return self.tp * self.cp * self.dp * self.pp
 
-    def _check_sizes(self) -> None:
+    def _faults(self) -> Iterator[str]:
+        """Yield what is wrong; each check relies on those before it."""
         positive = (*KINDS, "hidden", "layers", "seq", "micro", "batch", "element", "top", "inner")
         for names, least in ((positive, 1), (("zero", "shard", "kv", "ffn", "experts"), 0)):
             for name in names:
                 if getattr(self, name) < least:
-                    what = f"{name}={getattr(self, name)}, expected an integer >= {least}"
-                    raise invalid_parameter(self, what)
-
-    def _check_shards(self) -> None:
+                    yield f"{name}={getattr(self, name)}, expected an integer >= {least}"
+        n, replicas = self.tp * self.cp * self.dp * self.pp, self.dp * self.cp
+        if n > MAX_TASKS:
+            yield f"{n} tasks, expected at most {MAX_TASKS}"
+        for whole, part in (("layers", "pp"), ("seq", "cp"), ("hidden", "tp")):
+            if getattr(self, whole) % getattr(self, part):
+                yield f"{whole}={getattr(self, whole)}, expected a multiple of {part}={getattr(self, part)}"
+        if replicas % self.ep:
+            yield f"ep={self.ep}, expected a divisor of dp·cp = {replicas}"
+        if self.experts % self.ep:
+            yield f"experts={self.experts}, expected a multiple of ep={self.ep}"
+        if sorted(self.order.split("-")) != sorted(KINDS):
+            yield f"order={self.order}, expected {'-'.join(KINDS)} in any order"
+        for name, words in (("allreduce", ALGORITHMS), ("context", CONTEXTS)):
+            if getattr(self, name) not in words:
+                yield f"{name}={getattr(self, name)}, expected {' or '.join(words)}"
         if self.zero > 3:
-            raise invalid_parameter(self, f"zero={self.zero}, expected a stage from 0 to 3")
-        groups = {"dp·cp": self.dp * self.cp}
-        if self.ep > 1:
-            groups["dp·cp/ep"] = self.dp * self.cp // self.ep
+            yield f"zero={self.zero}, expected a stage from 0 to 3"
+        groups = {"dp·cp": replicas} | ({"dp·cp/ep": replicas // self.ep} if self.ep > 1 else {})
         for name, size in groups.items():
             if self.shard and size % self.shard:
-                raise invalid_parameter(self, f"shard={self.shard}, expected a divisor of {name} = {size}")
+                yield f"shard={self.shard}, expected a divisor of {name} = {size}"
         if self.shard and not self.zero:
-            raise invalid_parameter(self, f"shard={self.shard} without zero, expected zero=1, 2 or 3")
+            yield f"shard={self.shard} without zero, expected zero=1, 2 or 3"
+        stages = self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
+        if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), stages):
+            what = "expected an order in which the experts of a layer are in the pipeline stage of the layer"
+            yield f"order={self.order}, {what}"
 
     def _experts(self) -> dict[str, int]:
         """Return the group sizes for expert layers, made of data and context parallel tasks."""

@@ -210,7 +210,6 @@ def _seen(counts: Counts) -> dict[str, Any]:
 
 
 def _warnings(counts: Counts, escaping: dict[str, str], switched: list[str] | None = None) -> list[str]:
-    """Return notices about traffic that the pattern does not contain."""
     notices = [SPLIT] if counts.split_types else []
     if counts.shared_windows:
         notices.append("memory is shared (MPI_Win_allocate_shared): loads and stores are not in the pattern")

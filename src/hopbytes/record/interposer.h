@@ -32,8 +32,8 @@ enum { SENT = -1, GOT = -2, DIRECT = -3, WAYS = 3 };
 static const char *const NAMES[] = {"sent", "got", "direct"};
 enum { BCAST, REDUCE, GATHER, SCATTER, ALLREDUCE, ALLGATHER, REDUCE_SCATTER, ALLTOALL, SCAN, BARRIER };
 static const char *const KINDS[] = {
-    "bcast", "reduce", "gather", "scatter", "allreduce", "allgather", "reduce_scatter", "alltoall",
-        "scan", "barrier",
+    "bcast", "reduce", "gather", "scatter", "allreduce", "allgather", "reduce_scatter", "alltoall", "scan",
+    "barrier",
 };
 
 #define BUCKET(request) (((uintptr_t)(request) >> 4 ^ (uintptr_t)(request)) % BUCKETS)

@@ -52,9 +52,9 @@ static void write_transports(const char *list) {
 
 static int write_library(struct dl_phdr_info *library, size_t size, void *none) {
     static const char *const WANTED[] = {
-        "mca_pml_", "mca_mtl_", "mca_coll_", "mca_osc_", "libmpi", "libuct", "libucp", "libfabric",
-            "libpsm", "libhcoll", "libucc", "libsharp", "libnccl",
-        "librccl", "libnvshmem", "libefa", "libibverbs", "libportals", "libcxi", "libsma", "liboshmem",
+        "mca_pml_", "mca_mtl_", "mca_coll_", "mca_osc_", "libmpi", "libuct", "libucp", "libfabric", "libpsm",
+        "libhcoll", "libucc", "libsharp", "libnccl", "librccl", "libnvshmem", "libefa", "libibverbs",
+        "libportals", "libcxi", "libsma", "liboshmem",
     };
     const char *name = strrchr(library->dlpi_name, '/');
     (void)size, (void)none;

@@ -109,11 +109,10 @@ static void begin_world(void) {
     begin(world);
 }
 
-AROUND_BOTH(Init, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv), (argc,
-    argv))
-AROUND_BOTH(Init_thread, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv,
-    int wanted, int *given),
-            (argc, argv, wanted, given))
+AROUND_BOTH(Init, refuse_two(), if (code == MPI_SUCCESS) begin_world(),
+            (int *argc, char ***argv), (argc, argv))
+AROUND_BOTH(Init_thread, refuse_two(), if (code == MPI_SUCCESS) begin_world(),
+            (int *argc, char ***argv, int wanted, int *given), (argc, argv, wanted, given))
 AROUND(Finalize, end(), (void), ())
 
 #ifdef NEW_CALLS
@@ -149,8 +148,8 @@ int PMPI_Pcontrol(const int level, ...) {
 AROUND(Comm_split_type, split_types++, (MPI_Comm c, int kind, int key, MPI_Info info, MPI_Comm *made),
        (c, kind, key, info, made))
 AROUND(Win_allocate_shared, shared_windows++,
-       (MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, void *base, MPI_Win *win), (size, unit, info,
-           c, base, win))
+       (MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, void *base, MPI_Win *win),
+       (size, unit, info, c, base, win))
 #ifdef LARGE_COUNTS
 AROUND(Win_allocate_shared_c, shared_windows++,
        (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm c, void *base, MPI_Win *win),
@@ -158,10 +157,7 @@ AROUND(Win_allocate_shared_c, shared_windows++,
 #endif
 AROUND(Comm_spawn, spawned++,
        (const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm c, MPI_Comm *made,
-           int codes[]),
-       (command, argv, n, info, root, c, made, codes))
+        int codes[]), (command, argv, n, info, root, c, made, codes))
 AROUND(Comm_spawn_multiple, spawned++,
        (int n, char *commands[], char **argvs[], const int many[], const MPI_Info infos[], int root,
-           MPI_Comm c,
-        MPI_Comm *made, int codes[]),
-       (n, commands, argvs, many, infos, root, c, made, codes))
+        MPI_Comm c, MPI_Comm *made, int codes[]), (n, commands, argvs, many, infos, root, c, made, codes))

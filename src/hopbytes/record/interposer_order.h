@@ -161,17 +161,16 @@ static void complete_send(MPI_Comm comm, int number) {
     leave();
 }
 
+#define AWAITED(F, N, AGAIN) \
+    AROUND_BOTH(F, , if (code == MPI_SUCCESS) await(*request, c, from, tag, AGAIN), \
+        (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *request), \
+        (b, n, t, from, tag, c, request))
 #define RECEIVES(S, N) \
     BOTH_NAMES(Recv##S, (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s), \
         (b, n, t, from, tag, c, s), \
         int post = post_now(c, from, tag); OWN_STATUS \
         PASS(next_call(b, n, t, from, tag, c, used)) complete_now(c, post, used); return code;) \
-    AROUND_BOTH(Irecv##S, , if (code == MPI_SUCCESS) await(*request, c, from, tag, 0), \
-        (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *request), \
-        (b, n, t, from, tag, c, request)) \
-    AROUND_BOTH(Recv_init##S, , if (code == MPI_SUCCESS) await(*request, c, from, tag, 1), \
-        (void *b, N n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *request), \
-        (b, n, t, from, tag, c, request))
+    AWAITED(Irecv##S, N, 0) AWAITED(Recv_init##S, N, 1)
 
 BOTH_NAMES(Wait, (MPI_Request *r, MPI_Status *s), (r, s), MPI_Request before = *r; OWN_STATUS
     PASS(next_call(r, used)) finished(before, used); return code;)
@@ -202,12 +201,12 @@ BOTH_NAMES(Waitall, (int n, MPI_Request r[], MPI_Status *s), (n, r, s), struct s
 BOTH_NAMES(Testall, (int n, MPI_Request r[], int *flag, MPI_Status *s), (n, r, flag, s),
     struct several all = several(n, r, s);
     PASS(next_call(n, r, flag, all.statuses)) several_finished(all, *flag ? n : 0, NULL); return code;)
-BOTH_NAMES(Waitsome, (int n, MPI_Request r[], int *done, int at[], MPI_Status *s), (n, r, done, at, s),
-    struct several all = several(n, r, s); PASS(next_call(n, r, done, at, all.statuses))
-    several_finished(all, *done == MPI_UNDEFINED ? 0 : *done, at); return code;)
-BOTH_NAMES(Testsome, (int n, MPI_Request r[], int *done, int at[], MPI_Status *s), (n, r, done, at, s),
-    struct several all = several(n, r, s); PASS(next_call(n, r, done, at, all.statuses))
-    several_finished(all, *done == MPI_UNDEFINED ? 0 : *done, at); return code;)
+#define SOME(F) \
+    BOTH_NAMES(F, (int n, MPI_Request r[], int *done, int at[], MPI_Status *s), (n, r, done, at, s), \
+        struct several all = several(n, r, s); PASS(next_call(n, r, done, at, all.statuses)) \
+        several_finished(all, *done == MPI_UNDEFINED ? 0 : *done, at); return code;)
+SOME(Waitsome)
+SOME(Testsome)
 BOTH_NAMES(Waitany, (int n, MPI_Request r[], int *at, MPI_Status *s), (n, r, at, s),
     struct several all = several(n, r, MPI_STATUSES_IGNORE); OWN_STATUS PASS(next_call(n, r, at, used))
     all.statuses[0] = *used; several_finished(all, *at != MPI_UNDEFINED, at); return code;)

@@ -23,8 +23,7 @@ static void write_counts(void) {
             for (int i = 0; row && i < g->size; i++)
                 if (row[i].messages)
                     fprintf(out, "%s %d %d %d %lld %lld\n", NAMES[way], phase, g->id, g->world[i],
-                        row[i].bytes,
-                            row[i].messages);
+                        row[i].bytes, row[i].messages);
             if (row) memset(row, 0, sizeof *row * (size_t)g->size);
         }
         for (struct call *c = g->calls; c; c = c->next) {

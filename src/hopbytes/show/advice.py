@@ -67,7 +67,6 @@ class Candidate:
         return usual.best * self.prediction.beside(usual.prediction)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         facts = self.prediction.to_dict()
         kept = ("parts", "limit", "links", "bytes_between_nodes", "bytes_inside_nodes")
         return {

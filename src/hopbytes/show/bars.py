@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from hopbytes._arrays import Float64, Int64
+from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.mapping import Mapping
@@ -49,10 +49,7 @@ def bar_panel(
     rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str], title: str = "", *,
     words: Callable[[float], str], width: float = WIDTH,
 ) -> Panel:
-    """Draw a group of lying bars for every row, a bar for every name; `words` writes a value for people.
-
-    Behind a bar stands its change against the first one of its group.
-    """
+    """Draw a group of lying bars for every row, a bar for every name: its value in words, and its change."""
     marks, top = _head(title, names)
     top += 22.0
     left = max((width_of(label, 11) for label, _ in rows), default=0.0) + 10
@@ -148,17 +145,10 @@ def _axis(left: float, right: float, foot: float, texts: Sequence[str]) -> list[
 class CostHistory:
     """The best J as a step function of time."""
 
-    #: float64[steps]: Wall time since the run began, ascending, at which a mapping was better than all before
-    seconds: Float64
-    #: int64[steps]: Edges that searches had scanned by then; the same on every computer, see ``work_limit``
-    arcs: Int64
-    costs: Int64  # int64[steps]: J from that time on, descending
+    #: of every mapping that was better than all before: the wall time since the run began, the edges that
+    #: searches had scanned by then (the same on every computer, see ``work_limit``), and J
+    steps: list[tuple[float, int, int]]
     end: float  # wall time of the whole search; the last J holds until then
-
-    @property
-    def steps(self) -> list[tuple[float, int, int]]:
-        """Seconds, scanned edges and J of every improvement."""
-        return list(zip(self.seconds.tolist(), self.arcs.tolist(), self.costs.tolist(), strict=True))
 
 
 def cost_history(mapping: Mapping) -> CostHistory:
@@ -168,18 +158,15 @@ def cost_history(mapping: Mapping) -> CostHistory:
         raise UnsupportedError(
             "the mapping has no history of J: hopbytes.map_tasks and 'hopbytes map -o FILE.json' keep it"
         )
-    seconds, arcs, costs = zip(*(step[:3] for step in steps), strict=True)
+    found = [(float(seconds), int(arcs), int(cost)) for seconds, arcs, cost in (step[:3] for step in steps)]
     known = mapping.info.get("seconds")
-    end = max(float(seconds[-1]), float(known["map"]) if known else 0.0)
-    return CostHistory(
-        np.array(seconds, np.float64), np.array(arcs, np.int64), np.array(costs, np.int64), end
-    )
+    return CostHistory(found, max(found[-1][0], float(known["map"]) if known else 0.0))
 
 
 def history_panel(histories: Dictionary[str, CostHistory], colours: Dictionary[str, str]) -> Panel:
     """Draw the best J that each search knew, over its seconds, with a mark at every improvement."""
     end = max(one.end for one in histories.values()) or 1.0
-    costs = [cost for one in histories.values() for cost in one.costs.tolist()]
+    costs = [cost for one in histories.values() for _, _, cost in one.steps]
     low, high = min(costs), max(costs)
     foot, across = TOP + HEIGHT, WIDTH - LEFT - RIGHT
 

@@ -61,7 +61,6 @@ class Box:
 
     @property
     def is_node(self) -> bool:
-        """Whether it is a node among others."""
         return any(kind in NODE_NAMES for kind in self.kinds)
 
     @property
@@ -84,10 +83,7 @@ class Box:
 
 @frozen
 class Boxed:
-    """One kind of node (or a whole machine): its boxes, its GPUs, and the number of such nodes.
-
-    If `known`, its numbers are those of the operating system.
-    """
+    """One kind of node, or a whole machine, and how many; `known` numbers are the operating system's."""
 
     box: Box
     gpus: tuple[Gpu, ...] = ()

@@ -66,7 +66,7 @@ def evaluation_table(
 def chosen_rows(evaluation: Evaluation, *, complete: bool, unit: str | None) -> list[Row]:
     """Return the rows of :func:`evaluation_table`; a row with empty cells is the heading of those below."""
     volume = None if unit is None else partial(short_amount, unit=unit)
-    lines = rows(evaluation, True, volume)
+    lines = rows(evaluation, volume)
     if complete:
         return lines
     lines = [
@@ -183,7 +183,6 @@ class MappingComparison:
     slot: str = "PE"
 
     def __str__(self) -> str:
-        """Return the table."""
         return self.text("first", "second")
 
     def to_dict(self) -> dict[str, Any]:

@@ -73,12 +73,7 @@ def _legend(boxes: Sequence[Boxed]) -> str:
 
 
 def ranks_panel(mapping: Mapping) -> Panel:
-    """Draw the machine of a mapping with the numbers of the ranks on its cores.
-
-    A colour stands for the node on which a rank would run if the launcher filled the nodes in order, so that
-    colours show what the mapping moved together. Machines with more than `MOST_RANKS` leaves are drawn as one
-    box per node.
-    """
+    """Draw the machine of a mapping with ranks on its cores; above `MOST_RANKS` leaves, a box per node."""
     if mapping.where.machine.n_cores > MOST_RANKS:
         panel = _small_nodes(mapping)
     else:
@@ -195,7 +190,6 @@ class Placed:
     fill: str = ""
 
     def marks(self) -> list[Mark]:
-        """Return the rectangle and its label."""
         left, top = self.left * PER_INCH + 0.5, self.top * PER_INCH + 0.5
         width, height = self.width * PER_INCH, self.height * PER_INCH
         fill = self.fill or FILLS.get(base_kind(self.kind), OTHER_FILL)

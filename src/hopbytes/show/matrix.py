@@ -70,7 +70,6 @@ def _cells(matrix: CommMatrix, shades: UInt8, square: Rectangle, unit: str) -> l
 
 
 def _tasks_of(matrix: CommMatrix, row: int) -> str:
-    """Return the tasks of a row and their node."""
     first = row * matrix.tasks_per_cell
     tasks = matrix.order[first : first + matrix.tasks_per_cell].tolist()
     text = f"rank {tasks[0]}" if len(tasks) == 1 else f"{len(tasks)} ranks from {min(tasks)}"

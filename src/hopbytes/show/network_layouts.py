@@ -460,9 +460,7 @@ def _switch(name: str, short: str, x: float, y: float, most: float) -> list[Mark
     ]
 
 
-def _host_squares(
-    look: Look, hosts: list[tuple[int, int]], x: float, top: float
-) -> tuple[list[Mark], float]:
+def _host_squares(look: Look, hosts: list[tuple[int, int]], x: float, top: float) -> tuple[list[Mark], float]:
     """Return the hosts of a leaf switch as squares with the first and the last name, and their height."""
     marks: list[Mark] = []
     for index, (node, cable) in enumerate(hosts):
@@ -480,9 +478,7 @@ def _host_squares(
     return marks, deep
 
 
-def _host_names(
-    look: Look, hosts: list[tuple[int, int]], x: float, top: float
-) -> tuple[list[Mark], float]:
+def _host_names(look: Look, hosts: list[tuple[int, int]], x: float, top: float) -> tuple[list[Mark], float]:
     """Return the hosts of a leaf switch by name, and their height."""
     left, shown = x - NAMED / 2, hosts[:MOST_NAMES]
     marks: list[Mark] = []

@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError, WrongTypeError, printable
+from hopbytes.errors import HopbytesError, UnsupportedError, WrongTypeError, printable
 from hopbytes.formats.base import MARK, formats
 from hopbytes.formats.files import atomic_write, check_writable
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
-from hopbytes.model.mapping import Mapping
+from hopbytes.model.mapping import Mapping, check_tasks
 from hopbytes.show import traffic
 from hopbytes.show.back_ends import fragment
 from hopbytes.show.bars import bar_panel, cost_history, history_panel, hop_panel, level_panel, load_panel
@@ -152,8 +152,7 @@ def write_report(
     for name, mapping in named.items():
         if name == IN_ORDER:
             raise UnsupportedError(f"a mapping is called {name!r}, the name of the launcher's own order")
-        if mapping.n != graph.n:
-            raise FormatError(name, None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+        check_tasks(graph, mapping.n, name)
         spec = mapping.where.machine.spec()
         if spec != machine:
             what = f"a mapping to {spec[:80]}, expected one to {machine[:80]}, as the first mapping"
@@ -575,7 +574,6 @@ def _launches(mapping: Mapping, stored: str) -> dict[str, list[str]]:
 def _facts(
     graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origin: Origin
 ) -> Iterator[tuple[str, str]]:
-    """Yield facts about pattern, machine and mappings."""
     yield "Pattern", graph.name
     yield "Machine", next(iter(mappings.values())).where.machine.spec()
     yield "Compared with", ORDERS.get(launcher, f"the launcher's order {launcher}")

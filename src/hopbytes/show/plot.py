@@ -170,11 +170,12 @@ def history(mappings: Mappings, ax: Axes = None, *, by: str = "seconds", baselin
     ax = _axes(ax)
     for row, (name, mapping) in enumerate(traffic.named_mappings(mappings).items()):
         data, colour = cost_history(mapping), _colour(row + 1)
-        points = data.seconds if by == "seconds" else data.arcs
+        seconds, arcs, costs = (list(column) for column in zip(*data.steps, strict=True))
+        points = seconds if by == "seconds" else arcs
         end = data.end if by == "seconds" else int(mapping.info["work"].get("arcs", 0))
-        across = np.append(points, max(end, float(points[-1])))
-        ax.step(across, np.append(data.costs, data.costs[-1]), where="post", label=name, color=colour)
-        ax.plot(points, data.costs, ".", color=colour)
+        across = [*points, max(end, float(points[-1]))]
+        ax.step(across, [*costs, costs[-1]], where="post", label=name, color=colour)
+        ax.plot(points, costs, ".", color=colour)
     if baseline is not None:
         ax.axhline(baseline, color=SERIES[0], linestyle="--", label="ranks in order")
     ax.set(xlabel="seconds" if by == "seconds" else "scanned edges", ylabel="communication cost J")

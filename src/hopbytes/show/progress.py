@@ -118,11 +118,9 @@ class Progress:
             self._thread.start()
 
     def reading(self, name: str) -> None:
-        """Show that a pattern is being read."""
         self.state.stage = f"reading {name}"
 
     def mapping(self, size: int, edges: float, *, time_limit: float | None, work_limit: int | None) -> None:
-        """Show that the mapping begins."""
         state = self.state
         state.stage, state.mapping_began, state.time_limit = "mapping", time.monotonic(), time_limit
         state.done = READING * size
@@ -160,7 +158,6 @@ class Progress:
             self._write(state.line(time.monotonic(), columns, _signs()))
 
     def close(self) -> None:
-        """Remove the bar."""
         self._end.set()
         with self._lock:
             if self._shown:

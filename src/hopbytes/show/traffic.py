@@ -18,11 +18,11 @@ from hopbytes.cost.metrics.baselines import in_order
 from hopbytes.cost.metrics.link_metrics import dilation_of
 from hopbytes.cost.objectives.comm_cost import parting_level
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
-from hopbytes.errors import FormatError, WrongTypeError
+from hopbytes.errors import WrongTypeError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.mapping import Mapping
+from hopbytes.model.mapping import Mapping, check_tasks
 from hopbytes.show.names import node_name, pe_name
 from hopbytes.util.checks import whole
 
@@ -40,18 +40,13 @@ SAME_PE = "same PE"
 
 def launcher_mapping(graph: CommGraph, mapping: Mapping, launcher: str = "fill") -> Mapping:
     """Return the launcher's own mapping, with which :func:`hopbytes.evaluate` compares `mapping`."""
-    _check_tasks(graph, mapping)
+    check_tasks(graph, mapping.n)
     return Mapping(in_order(graph, mapping, launcher), mapping.where, {"mapper": launcher})
 
 
 def volume_unit(graph: CommGraph) -> str:
     """Return ``"B"`` if the pattern counts bytes, else ``""``: its volumes were scaled, or are all 1."""
     return "B" if graph.scale == 1 and graph.volumes is not None else ""
-
-
-def _check_tasks(graph: CommGraph, mapping: Mapping) -> None:
-    if mapping.n != graph.n:
-        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
 
 
 @frozen(eq=False)
@@ -75,7 +70,6 @@ class CommMatrix:
 
     @property
     def rows(self) -> int:
-        """Number of rows and of columns."""
         return len(self.cells)
 
     def shades(self, low: int, high: int) -> UInt8:
@@ -105,7 +99,7 @@ def comm_matrix(
     order, borders = np.arange(graph.n, dtype=np.int32), np.array([0, graph.n], np.int64)
     nodes: tuple[str, ...] = ()
     if mapping is not None:
-        _check_tasks(graph, mapping)
+        check_tasks(graph, mapping.n)
         order, borders, nodes = _machine_order(mapping)
     if most_rows is None:
         most_rows = TASKS_SHOWN if graph.n <= TASKS_SHOWN else MOST_CELLS
@@ -175,7 +169,7 @@ def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBy
     sources, targets, volumes = _apart(graph)
     sums = []
     for mapping in mappings.values():
-        _check_tasks(graph, mapping)
+        check_tasks(graph, mapping.n)
         level = _parting_level(mapping.where, mapping.pe[sources], mapping.pe[targets])
         sums.append(group_sums(level, volumes, len(names)))
     return LevelBytes(tuple(mappings), names, np.array(sums, np.int64))
@@ -207,7 +201,7 @@ def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHi
     rows: list[dict[int, int]] = []
     sources, targets, volumes = _apart(graph)
     for mapping in mappings.values():
-        _check_tasks(graph, mapping)
+        check_tasks(graph, mapping.n)
         network_of(mapping.where, "a histogram of hops")
         row = {one.hops: one.volume for one in dilation_of(graph, mapping.where, mapping.pe)}
         ends = endpoints_of(mapping.where)[mapping.pe]
@@ -240,7 +234,7 @@ class LinkLoads:
 
 def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
     """Return the load of every link under a mapping."""
-    _check_tasks(graph, mapping)
+    check_tasks(graph, mapping.n)
     where, purpose = mapping.where, "loads of links"
     network = network_of(where, purpose)
     sums = traffic(graph, graph.volumes, where, mapping.pe, purpose, priced=True)
@@ -286,7 +280,7 @@ class HeavyPair:
 
 def heaviest_pairs(graph: CommGraph, mapping: Mapping, count: int = 10) -> tuple[HeavyPair, ...]:
     """Return the pairs of tasks that exchange most, descending; ties by task numbers."""
-    _check_tasks(graph, mapping)
+    check_tasks(graph, mapping.n)
     sources, targets, volumes = _apart(graph)
     low, high = np.minimum(sources, targets).astype(np.int64), np.maximum(sources, targets)
     keys, pair = np.unique(low * graph.n + high, return_inverse=True)

@@ -84,7 +84,6 @@ class Verdict:
         return {self.sentence: self.decision} if self.decision else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         own, usual = self.predicted, self.usual
         mapping, base = self.evaluation.mapping, self.evaluation.in_order
         assert base is not None
@@ -107,14 +106,7 @@ def verdict(
     graph: CommGraph, mapping: Mapping, evaluation: Evaluation, *, name: str = "this mapping",
     usual: Mapping | None = None, predictions: tuple[Prediction, Prediction] | None = None,
 ) -> Verdict:
-    """Return the verdict on a mapping.
-
-    It is by the predicted time of the messages (:func:`hopbytes.simulate`): grade waiting where a trace is
-    beside the pattern, else grade flows. A change that saves less than 5 % is not worth it. Where no time can
-    be predicted, or only bounds of it, nothing is decided.
-
-    Up to 200,000 arcs and 10,000 flows are simulated: O(flows x links of a route), some tenths of a second.
-    """
+    """Return the verdict on a mapping, by the predicted time of its messages (:func:`hopbytes.simulate`)."""
     from hopbytes.cost.metrics.baselines import in_order, is_partition
     from hopbytes.patterns.ml import is_training
 
@@ -145,9 +137,7 @@ def verdict(
     )  # fmt: skip
 
 
-def judged(
-    graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
-) -> Verdict:
+def judged(graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False) -> Verdict:
     """Return the verdict on a mapping under the weights for which it was made."""
     from hopbytes.cost.metrics.evaluation import evaluate
 
@@ -216,9 +206,7 @@ def _how_sure(prediction: Prediction) -> str:
     return text if prediction.grade in REPLAYED else f"{text} {UNCHECKED}"
 
 
-def _predicted(
-    graph: CommGraph, usual: Mapping, mapping: Mapping
-) -> tuple[Prediction, Prediction] | str:
+def _predicted(graph: CommGraph, usual: Mapping, mapping: Mapping) -> tuple[Prediction, Prediction] | str:
     """Return predictions of both mappings, or in words why there are none."""
     from hopbytes.formats.base import WAITING
     from hopbytes.simulation.simulate import simulate
@@ -243,7 +231,6 @@ def _predicted(
 def _decided(
     times: tuple[Prediction, Prediction] | str, usual: Mapping, mapping: Mapping, name: str, training: bool
 ) -> tuple[str, str]:
-    """Return the decision, and the sentence about it."""
     order = "ranks in order" if training else "the launcher's own order"
     if np.array_equal(usual.pe, mapping.pe):
         if "said_by" in mapping.info:

@@ -218,12 +218,8 @@ def _use_of_links(flows: Flows, ports: Ports, links: NodeLinks) -> LinkUse:
             pair = f"from endpoint {source[lost[0]]} to endpoint {target[lost[0]]}"
             raise UnsupportedError(f"simulate: no route {pair}")
         flow = np.repeat(np.arange(len(lengths)), lengths)
-        share = np.ones(len(routes.links))
-        if routes.numerators is not None and routes.denominators is not None:
-            share = routes.numerators / routes.denominators
-        carried += np.bincount(
-            routes.links, weights=share * flows.bytes[part][flow], minlength=len(carried)
-        )
+        share = routes.shares
+        carried += np.bincount(routes.links, weights=share * flows.bytes[part][flow], minlength=len(carried))
         latency[part] += np.bincount(
             flow, weights=share * links.latency[routes.links], minlength=len(lengths)
         )

@@ -95,8 +95,7 @@ def missing(what: str) -> UnsupportedError:
 
 
 def copy_speeds(where: Allocation, speeds: Speeds | None) -> tuple[float, float]:
-    """Return bytes per second and seconds of a message inside a node, at its outermost level that has them.
-    """
+    """Return bytes per second and seconds of a message inside a node, at the outermost level with them."""
     node = where.machine.level_named(NODE_NAMES)
     inside = where.machine.levels[0 if node is None else node + 1 :]
     usual = NAMED[USUAL] if speeds is None else speeds

@@ -14,7 +14,6 @@ class Accuracy(NamedTuple):
     wrong: int  # cases that took more than 5 % more or less time, which was predicted the other way round
 
     def sentence(self) -> str:
-        """Return what a verdict says about it."""
         return (
             f"In {self.cases} measured cases half of such predictions were within {self.median_error:.0%} of "
             f"the measured change, and {self.wrong} had the wrong sign."

@@ -97,10 +97,7 @@ class Platform:
         return dataclasses.replace(self, links=links, copy=(self.copy[0] / factor, self.copy[1]))
 
     def text(self, sources: Int64, targets: Int64) -> Iterator[bytes]:
-        """Yield the file, with routes of these pairs of ports (all different, no port twice in a pair).
-
-        Links are directed. Where flows are spread over several paths, a pair takes one of them.
-        """
+        """Yield the file, with directed routes of pairs of ports; each takes a single path."""
         names, (rate, wait) = self.hosts, self.copy
         routes, used = self._routes(sources, targets)
         yield HEAD.encode()
@@ -191,7 +188,6 @@ def platform_of(mapping: Mapping, load: Round, speeds: Speeds | None) -> Platfor
 
 
 def _every_pair(count: int) -> tuple[Int64, Int64]:
-    """Return all pairs of different ports."""
     sources, targets = np.divmod(np.arange(count * count, dtype=np.int64), max(1, count))
     apart = sources != targets
     return sources[apart], targets[apart]
@@ -224,10 +220,7 @@ def trace_seconds(
     platform: Platform, load: Round, path: str, tasks: int, bytes_scale: float, timeout: float,
     eager: int | None = None,
 ) -> float:
-    """Return the simulated seconds of a recorded trace, whose messages follow one another as recorded.
-
-    Messages of up to `eager` bytes travel before their receive is posted; the senders of larger ones wait.
-    """
+    """Return the simulated seconds of a recorded trace; messages up to `eager` bytes travel at once."""
     acts, ports = list(actions_in_order(path, tasks)), load.ports
     between_any = len(ports.node) <= ALL_PAIRS or any(act.split(" ", 2)[1] in TO_ALL for act in acts)
     pairs = _every_pair(len(ports.node)) if between_any else (load.flows.sources, load.flows.targets)

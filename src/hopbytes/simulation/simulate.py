@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes.errors import FormatError, UnsupportedError, unknown_name
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.formats.base import TRACE, WAITING
 from hopbytes.formats.files import atomic_write, may_write
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
-from hopbytes.model.mapping import Mapping
+from hopbytes.model.mapping import Mapping, check_tasks
 from hopbytes.simulation.bound import SECONDS_PER_FLOW, Round, flows_seconds, phase_of, round_on
 from hopbytes.simulation.links import USUAL, Speeds, copy_speeds, node_links, speeds_named
 from hopbytes.text.open_input import path_text
@@ -236,8 +236,7 @@ def simulate(
     iterations = None if iterations is None else whole("iterations", iterations, 1)
     eager = None if eager is None else whole("eager", eager, 0)
     graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    if mapping.n != graph.n:
-        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    check_tasks(graph, mapping.n)
     if grade not in GRADES:
         raise unknown_name("grade", grade, GRADES)
     if grade == "replay":

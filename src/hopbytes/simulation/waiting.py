@@ -112,7 +112,6 @@ class _Builder:
         return len(self.messages) - 1
 
     def _sends(self, own: int, steps: list[TraceStep]) -> Iterator[int]:
-        """Yield the message of every send of a rank."""
         for step in steps:
             if step.what.endswith("send"):
                 if step.peer >= self.n:
@@ -265,9 +264,7 @@ def _paths(
     routes = links.routes(ports.endpoint[first], ports.endpoint[second])
     lengths = np.where(apart, np.diff(routes.indptr), 0)
     kept = np.repeat(apart, np.diff(routes.indptr))
-    share = np.ones(len(routes.links))
-    if routes.numerators is not None and routes.denominators is not None:
-        share = routes.numerators / routes.denominators
+    share = routes.shares
     path = np.repeat(np.arange(len(keys)), np.diff(routes.indptr))
     along = np.bincount(path, weights=share * links.latency[routes.links], minlength=len(keys))
     latency = np.where(apart, links.message + along, copy[1])

@@ -67,9 +67,7 @@ def map_for(
     return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
 
 
-def _on_the_cheaper_slots(
-    graph: CommGraph, where: Allocation, block: int | None, **options: Any
-) -> Mapping:
+def _on_the_cheaper_slots(graph: CommGraph, where: Allocation, block: int | None, **options: Any) -> Mapping:
     """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
     choices = {} if where.use.chosen else slot_choices(where, graph.n, equal_nodes=where.use.equal_nodes)
     if not (choices or where.use.chosen or asked_by_job(where, graph.n)) and 0 < graph.n < where.k:

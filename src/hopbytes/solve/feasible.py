@@ -322,13 +322,8 @@ class _Chains:
             at = came_from
 
 
-def check_fixed_loads(
-    loads: Int64 | None, caps: Int64, linear_cost: LinearCost, unit: int = 1
-) -> None:
-    """Raise InfeasibleError if the load of the tasks that are fixed to a PE is too large.
-
-    Loads and caps count multiples of `unit`; the error names what users gave.
-    """
+def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost, unit: int = 1) -> None:
+    """Raise InfeasibleError if tasks fixed to a PE are too heavy; loads and caps are in multiples of unit."""
     sums = fixed_loads(linear_cost, loads, len(caps))
     over = np.flatnonzero(sums > caps)
     if len(over):

@@ -205,9 +205,7 @@ def _with_loads(graph: CommGraph, loads: Int64 | None) -> CommGraph:
     return graph if loads is graph.loads else dataclasses.replace(graph, loads=loads)
 
 
-def _bounded(
-    name: str, graph: CommGraph, where: Allocation, bound: LoadBound, request: Request
-) -> Problem:
+def _bounded(name: str, graph: CommGraph, where: Allocation, bound: LoadBound, request: Request) -> Problem:
     """Return a problem in which every PE has a maximum load."""
     notices = []
     if bound.heavy:

@@ -28,14 +28,7 @@ from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streaming import open_graph
 from hopbytes.kernels.streaming import MappingState
 from hopbytes.model.allocation import Allocation, PlaceLike
-from hopbytes.model.capacities import (
-    count_bounds,
-    exact_imbalance,
-    group_sums,
-    load_bound,
-    relative_excess,
-    sum_of,
-)
+from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, relative_excess
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks, warn_of
@@ -178,7 +171,7 @@ class _Run:
             state = place_online(self.blocks, self.tree, loads)
             check_sums(self.blocks.total_weight, self.where)
             return state
-        total = n if loads is None else sum_of(loads)
+        total = n if loads is None else int(loads.sum())
         # As small as the buffer allows, but not so small that clusters save nothing.
         small = max(SMALL_CLUSTER * total // n, PAIRS_PER_CLUSTER * total // buffer)
         heaviest = max(1, min(total // (CLUSTERS_PER_PE * k), small))
@@ -190,9 +183,7 @@ class _Run:
         self.sketch.release()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HopbytesWarning)
-            found = map_tasks(
-                graph, self.where, preset, partition=True, imbalance=imbalance, **self.options
-            )
+            found = map_tasks(graph, self.where, preset, partition=True, imbalance=imbalance, **self.options)
         return state_of(found.pe[cluster_of], self.tree, loads)
 
     def within_bounds(self, state: MappingState, *, strict: bool) -> Int32:

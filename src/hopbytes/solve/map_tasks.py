@@ -8,12 +8,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort, Progress, mappers, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale, objectives
 from hopbytes.engine.control import stop_asked, stopping_when
@@ -178,18 +177,16 @@ def map_tasks(
     threads = thread_count(threads)
     graph, where = CommGraph.checked(graph, threads), Allocation.of(where)
     check_functions(progress=progress)
-    effort = Effort(
-        whole("seed", seed, 0), threads, None, progress, work_limit=limits.work, began=began
-    )
+    effort = Effort(whole("seed", seed, 0), threads, None, progress, work_limit=limits.work, began=began)
     name_of("weight", weight)
     if objective is not None:
         name_of("objective", objective)
-    aim = aim_of(
+    aim, notices, further = aim_of(
         graph, where, method, objective, weight, constraints, partition, limited=limits.limited
     )
     # Constraints of tasks are for the mapper of `fast`, which would run twice if `turbo` competed.
     competes = limits.limited and not constraints.of_tasks
-    found = method_of(method, aim.objective, graph, where, limited=competes)
+    found = method_of(method, aim, graph, where, limited=competes)
     form = _search_form(graph, where, weight, found.objective)
     request = Request(
         partition, imbalance, constraints.strict, constraints.bound, where.use,
@@ -206,11 +203,10 @@ def map_tasks(
         # The final evaluation, the translation of the result and its verification take about three of these.
         reserved = 3 * (time.monotonic() - before)
         effort = dataclasses.replace(effort, deadline=began + float(limits.time) - reserved)
-    notices = aim.notices
     with stopping_when(limits.stop):
         result = solve(task, found, effort, limited=limits.limited)
-        if aim.further is not None:
-            task, result, found, why = aim.further(task, result, found, effort)
+        if further is not None:
+            task, result, found, why = further(task, result, found, effort)
             notices += why
         early = stop_asked()
     mapped = time.monotonic()
@@ -342,29 +338,24 @@ def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
 
 # The objective; if the caller leaves it open, the one whose mappings took least simulated time
 
-@frozen(eq=False)
-class Aim:
-    """What a search minimizes first, and what continues from its result."""
-
-    objective: str  # name of the objective
-    notices: list[str]  # why it was chosen if the caller left that open
-    #: takes task, result, method and effort; returns the first three and notices. None: nothing continues
-    further: Callable[[Any, Any, Any, Effort], tuple[Any, Any, Any, list[str]]] | None = None
+#: Continues from the result of a search: takes task, result, method and effort, returns the first three and
+#: notices.
+Further: TypeAlias = Callable[[Any, Any, Any, Effort], tuple[Any, Any, Any, list[str]]]
 
 
 def aim_of(
     graph: CommGraph, where: Allocation, method: MethodLike, objective: str | None, weight: str,
     constraints: Constraints, partition: bool | None, *, limited: bool,
-) -> Aim:
-    """Return the aim for the arguments of :func:`hopbytes.map_tasks` with these names."""
+) -> tuple[str, list[str], Further | None]:
+    """Return the objective that a search minimizes first, why if the caller left it open, what continues."""
     if not weighs_links(graph, where, method, objective, weight, constraints, partition):
-        return Aim(*objective_of(objective, where, weight))
+        return *objective_of(objective, where, weight), None
     from hopbytes.solve.rails import with_links_weighed, with_rule_kept
 
     if not limited:
-        return Aim(USUAL, [], with_links_weighed)
+        return USUAL, [], with_links_weighed
     why = f"objective {LINKS} was chosen: the GPUs have rails, and time or work is limited"
-    return Aim(LINKS, [why], with_rule_kept)  # there is no time for a second search
+    return LINKS, [why], with_rule_kept  # there is no time for a second search
 
 
 def weighs_links(
@@ -388,11 +379,7 @@ def objective_of(objective: str | None, where: Allocation, weight: str) -> tuple
 
 
 def auto_objective(where: Allocation) -> tuple[str, str]:
-    """Return the objective for a machine, and the reason as a sentence.
-
-    On kinds of machines that the study lacks J is minimised. Of objectives within 2 % of the least simulated
-    time the one with the least work is chosen, J before all. O(1).
-    """
+    """Return the objective for a machine, J where the study has none like it, and why as a sentence."""
     kind = where.machine.spec().partition(":")[0]
     if where.machine.network() is None:
         return USUAL, _because(USUAL, "the machine has no links")

@@ -12,7 +12,7 @@ from collections.abc import Sequence as Several
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
-from hopbytes._frozen import field_names, frozen
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort, Refiner
 from hopbytes.algorithms.shared.quotient_graph import graph_among, quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost, objectives
@@ -20,7 +20,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.machines.gpu_domains import GpuDomains, gpu_domains
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import Arcs
+from hopbytes.patterns.base import Arcs, joined
 from hopbytes.patterns.ml import MachineLearning, training_of
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.method import LINK_ROOM, LINKS, QUICK, BestOf, Given, Method, Sequence, plain
@@ -49,7 +49,7 @@ class RailRule:
             return None
         traffic, domains = training.traffic(), gpu_domains(where)
         return cls(
-            _joined(traffic["tensor"]), _joined(traffic["data"]), domains,
+            joined(traffic["tensor"]), joined(traffic["data"]), domains,
             _fills_domains(training, graph.n, domains),
         )
 
@@ -87,16 +87,6 @@ def _fills_domains(training: MachineLearning, n: int, domains: GpuDomains) -> bo
     sizes = np.bincount(domains.domain)
     replica = n // training.dp
     return bool(replica) and all(replica % size == 0 for size in np.unique(sizes[sizes > 0]).tolist())
-
-
-def _joined(parts: list[Arcs]) -> Arcs:
-    """Return the arcs of all parts, without those of a task to itself."""
-    empty = np.zeros(0, np.int64)
-    columns: list[Int64] = [
-        np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in field_names(Arcs)
-    ]
-    moving = columns[0] != columns[1]
-    return Arcs(*(column[moving] for column in columns))
 
 
 #: The share of the load of the busiest link that must be saved to give a mapping with a higher J.

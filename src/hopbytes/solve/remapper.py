@@ -35,15 +35,7 @@ from hopbytes.model.allocation import Allocation, PlaceLike
 from hopbytes.model.capacities import common_divisor, exact_imbalance, sum_of
 from hopbytes.model.comm_graph import CommGraph, PatternLike
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.changing import (
-    Batch,
-    BatchReport,
-    Edges,
-    Numbers,
-    Valued,
-    check_batch,
-    collect_batch,
-)
+from hopbytes.solve.changing import Batch, BatchReport, Edges, Numbers, Valued, check_batch, collect_batch
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Constraints
 from hopbytes.util.checks import listed, thread_count, whole
@@ -346,12 +338,10 @@ class Remapper:
 
     @property
     def _size(self) -> int:
-        """Number of tasks and stored arcs."""
         return self._count + 2 * self._pairs
 
     @property
     def _scanned(self) -> int:
-        """Scanned edges so far."""
         return self._rows.scanned + int(self._state.counter[WORK])
 
     def _take_over(self, batch: Batch) -> Changes:
@@ -633,10 +623,8 @@ def from_scratch(problem: RepairProblem, price: int) -> Int32:
 def savings_at_first(
     saved_per_change: int, size: int, *, one_per_pe: bool
 ) -> dict[Callable[[RepairProblem, int], Int32], Savings]:
-    """Return the savings for every kind of repair; construction pays for the first repair of each kind.
-
-    `size` is the number of tasks and arcs. V-cycles get a fifth; one task per PE is mapped from scratch only.
-    """
+    """Return the savings for every kind of repair; construction pays for the first repair of each kind."""
+    # V-cycles get a fifth; one task per PE is mapped from scratch only.
     kinds: dict[Callable[[RepairProblem, int], Int32], Savings]
     kinds = {from_scratch: Savings(saved_per_change - saved_per_change // 5, FROM_SCRATCH)}
     if not one_per_pe:

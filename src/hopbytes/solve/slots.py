@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -171,7 +170,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
     possible = []
     for used in range(1, min(n, len(np.unique(where.node_of_pe))) + 1):
         if n % used == 0:
-            with contextlib.suppress(InfeasibleError):
+            with suppress(InfeasibleError):
                 spread(where, n, SlotUse(tasks_per_node=n // used))
                 possible.append({"tasks_per_node": n // used})
     return dict(zip(("filled", "spread"), possible[:1] + possible[1:][-1:], strict=False))
@@ -294,7 +293,6 @@ class Trial:
         return Search(lowered, self._task.objective, self._effort)
 
     def run(self, steps: Sequence) -> Result:
-        """Solve the problem by a sequence."""
         task, window, problem = self._task, self.policy.window, self.problem
         solution = self._search.run(steps)
         pe, (misplaced, _, cost, _) = solution.pe, solution.key
@@ -319,8 +317,7 @@ def _beside_filled(task: Task, result: Result, steps: Sequence, effort: Effort) 
 
 
 def _with_any_slot(task: Task, pes: Int64) -> Problem:
-    """Return the problem with more tasks without messages, one per free slot, so that any slot may be used.
-    """
+    """Return the problem with a task without messages per free slot, so that any slot may be used."""
     graph, constraints, initial = task.graph, task.constraints, task.constraints.initial
     indptr = np.append(graph.indptr, np.full(len(pes) - graph.n, graph.indptr[-1]))
     if initial is not None:

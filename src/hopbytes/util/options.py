@@ -39,7 +39,9 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         _check_options(registry, choice)
         return choice
     name, _, text = choice.partition(":")
-    spelling = _known_spelling(registry, name.strip())
+    name = name.strip()
+    spellings = (name, name.replace("-", "_"), name.replace("_", "-"))
+    spelling = next((one for one in spellings if one in registry), name)
     elsewhere = None if spelling in registry else _ELSEWHERE.fullmatch(choice.strip())
     if elsewhere is not None:
         kind, text = _imported(registry.kind, elsewhere[1], elsewhere[2]), elsewhere[3] or ""
@@ -65,10 +67,7 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
 
 
 def check_types(thing: Any, what: str = "") -> None:
-    """Raise WrongTypeError if an option of an algorithm is not of its type.
-
-    The error names the class unless `what` names the object.
-    """
+    """Raise WrongTypeError if an option of an algorithm is not of its type; `what` names the object."""
     for field in _fields(type(thing)):
         kinds = _KINDS.get(getattr(field.type, "__name__", str(field.type)))
         value = getattr(thing, field.name)
@@ -115,20 +114,10 @@ def _imported(what: str, module: str, name: str) -> Any:
 
 
 def describe(registry: Registry[type[T]], thing: T) -> str:
-    """Return the text from which :func:`build` creates an equal instance, with all options.
-
-    An instance of a class that is not registered is described by the name of its class.
-    """
+    """Return the text from which :func:`build` makes an equal instance; its class if not registered."""
     name = registry.name_of(type(thing)) or type(thing).__name__
     items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
     return f"{name}:{','.join(items)}" if items else name
-
-
-def _known_spelling(registry: Registry[Any], name: str) -> str:
-    for spelling in (name, name.replace("-", "_"), name.replace("_", "-")):
-        if spelling in registry:
-            return spelling
-    return name
 
 
 def _fields(kind: type) -> list[dataclasses.Field[Any]]:

@@ -82,7 +82,7 @@ class RandomNumbers:
     """SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function."""
 
     def __init__(self, seed: int) -> None:
-        self._state = int(mixed_words(np.array([seed & _MASK], np.uint64) + np.uint64(GAMMA))[0])
+        self._state = int(hashes_of(np.array([seed & _MASK], np.uint64))[0])
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Return uint64[count], uniformly distributed; O(count)."""
@@ -114,6 +114,11 @@ class RandomNumbers:
     def happens(self, probability: float) -> bool:
         """Return true with a probability; exact to 2^-53."""
         return float(self.words(1)[0] >> np.uint64(11)) < probability * 2.0**53
+
+
+def hashes_of(words: UInt64) -> UInt64:
+    """Return the first word that SplitMix64 gives for each state."""
+    return mixed_words(words + np.uint64(GAMMA))
 
 
 def mixed_words(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

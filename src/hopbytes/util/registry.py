@@ -107,24 +107,18 @@ class Registry(Generic[T]):
         """Import the module that defines `name`, or load its entry point, if either exists."""
         if self._discovered or name in self._things:
             return
-        self._load_file(name)
+        if name in self._modules:
+            module = self._modules[name]  # a name without dots is that of a module of the first package
+            importlib.import_module(module if "." in module else f"{self._packages[0]}.{module}")
+        elif name.isidentifier():
+            for package in self._packages:
+                module, inside = f"{package}.{name}", hasattr(importlib.import_module(package), "__path__")
+                if inside and importlib.util.find_spec(module) is not None:
+                    importlib.import_module(module)
         if name not in self._things:
             for entry in self._entries():
                 if entry.name == name:
                     self._take(entry)
-
-    def _load_file(self, name: str) -> None:
-        """Import the module that defines `name`, if it exists."""
-        if name in self._modules:
-            module = self._modules[name]  # a name without dots is that of a module of the first package
-            importlib.import_module(module if "." in module else f"{self._packages[0]}.{module}")
-        if name in self._modules or not name.isidentifier():
-            return
-        for package in self._packages:
-            if hasattr(importlib.import_module(package), "__path__"):
-                module = f"{package}.{name}"
-                if importlib.util.find_spec(module) is not None:
-                    importlib.import_module(module)
 
     def __getitem__(self, name: str) -> T:
         """Return the object `name`; UnsupportedError, with the nearest name, if there is none."""

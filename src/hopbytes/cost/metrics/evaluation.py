@@ -28,10 +28,10 @@ from hopbytes.cost.metrics.mapping_metrics import (
     diagonal_volume,
     measure_all,
 )
-from hopbytes.errors import FormatError, UnsupportedError, package, unknown_name
+from hopbytes.errors import UnsupportedError, package, unknown_name
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
-from hopbytes.model.mapping import Mapping
+from hopbytes.model.mapping import Mapping, check_tasks
 from hopbytes.text.columns import table_lines
 from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 
@@ -312,8 +312,7 @@ def evaluate(
     check_truths(baselines=baselines)
     name_of("launcher", launcher)
     graph, mapping = CommGraph.of(graph), Mapping.of(mapping)
-    if mapping.n != graph.n:
-        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    check_tasks(graph, mapping.n)
     where, threads = mapping.where, thread_count(threads)
     seeds = range(whole("random_seeds", random_seeds, 0) if baselines else 0)
     diagonal = diagonal_volume(graph, threads)
@@ -380,13 +379,6 @@ def _spread(samples: list[Any]) -> Any:
 
 
 HEADINGS = ("", "mapping", "in order", "as recorded", "random, mean", "random, range")
-#: Rows that only the complete table has: metrics of specific papers, and numbers that rarely differ.
-ONLY_COMPLETE = (
-    "mean distance by arc", "largest load", "  messages (MNRM)", "  pairs (MNRM)", "most sent by a PE (MSV)",
-    "  messages (MSM)", "  pairs (MSM)", "  most messages (MMC)", "  mean messages (AMC)",
-    "  mean congestion (AC)",
-    "  variance of congestion (NZCV)", "  hybrid, in order = 4", "  cut",
-)
 
 
 class Row(NamedTuple):
@@ -400,19 +392,15 @@ class Row(NamedTuple):
     random_range: str = ""
 
 
-def rows(
-    evaluation: Evaluation, complete: bool = True, volume: Callable[[float], str] | None = None
-) -> list[Row]:
-    """Return the lines of the table, the most important ones first; all lines, or only those.
-
-    `volume` formats volumes; without it they are exact.
-    """
+def rows(evaluation: Evaluation, volume: Callable[[float], str] | None = None) -> list[Row]:
+    """Return the lines of the table, the most important ones first; `volume` writes volumes, else exactly."""
     volume = volume or _count
     table = [_line(evaluation, "communication cost J", "comm_cost", _count)]
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if base:
         table.append(_line(
-            evaluation, "  against in order", lambda one: one.comm_cost / base - 1, _signed_percent
+            evaluation, "  against in order", lambda one: one.comm_cost / base - 1,
+            lambda change: f"{change:+.1%}".replace("%", " %"),
         ))  # fmt: skip
     if evaluation.mapping.comm_seconds is not None:
         table.append(_line(evaluation, "seconds of all messages", "comm_seconds", "{:.4g}".format))
@@ -429,7 +417,7 @@ def rows(
     table += _traffic_rows(evaluation, volume) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number, volume)
-    return [row for row in table if complete or row.label not in ONLY_COMPLETE]
+    return table
 
 
 def _block_rows(evaluation: Evaluation) -> list[Row]:
@@ -557,11 +545,6 @@ def _tasks_per_pe(evaluation: Evaluation) -> Row:
     then = (evaluation.recorded,) if evaluation.recorded else ()
     columns = ((evaluation.mapping,), base, then, evaluation.random)
     return Row("tasks on a PE", *(cell(column) for column in columns))
-
-
-def _signed_percent(change: float) -> str:
-    """Return a relative change such as ``-33.1 %``."""
-    return f"{change:+.1%}".replace("%", " %")
 
 
 def _percent(share: float) -> str:

@@ -90,8 +90,8 @@ def measure_links(
         return None
     volume, messages = _loads(graph, where, pe)
     found = LinkMetrics(
-        hops=plain(links_travelled(graph, graph.messages, where, pe, "eval")),
-        hop_bytes=plain(links_travelled(graph, graph.volumes, where, pe, "eval")),
+        hops=links_travelled(graph, graph.messages, where, pe, "eval"),
+        hop_bytes=links_travelled(graph, graph.volumes, where, pe, "eval"),
         max_messages=plain(messages.most),
         max_congestion=float(volume.most),
         avg_messages=float(messages.mean),
@@ -147,18 +147,12 @@ def hottest_links(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[HotLi
         crossing = np.flatnonzero(arcs_over_link(network.form, graph.arcs(None), endpoints, link))
         weights = graph.arc_volumes()[crossing]
         largest = crossing[np.argsort(-weights, kind="stable")[:FLOWS_NAMED]]
+        over, sent = (int(one.amounts[link]) / (1 << one.shift) for one in (volume, messages))
+        flows = np.column_stack([sources[largest], graph.targets[largest], graph.arc_volumes()[largest]])
         found.append(
             HotLink(
-                network.name_link(link),
-                float(congestion),
-                int(volume.amounts[link]) / (1 << volume.shift),
-                int(messages.amounts[link]) / (1 << messages.shift),
-                int(network.capacity[link]),
-                len(crossing),
-                tuple(
-                    (int(sources[arc]), int(graph.targets[arc]), int(graph.arc_volumes()[arc]))
-                    for arc in largest.tolist()
-                ),
+                network.name_link(link), float(congestion), over, sent, int(network.capacity[link]),
+                len(crossing), tuple(map(tuple, flows.tolist())),
             )
         )
     return tuple(found)

@@ -18,13 +18,13 @@ from hopbytes.cost.objectives.comm_cost import (
     weight_by_level,
     weight_inside_and_cut,
 )
-from hopbytes.errors import FormatError
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import UnitTraffic, unit_traffic
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, ratio, relative_excess
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import check_tasks
 
 
 @frozen
@@ -84,8 +84,7 @@ def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics | BlockMetrics) ->
 
 def measure(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> MappingMetrics:
     """Return the metrics of the mapping `pe` (int32[n], values 0..k-1)."""
-    if len(pe) != graph.n:
-        raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
+    check_tasks(graph, len(pe))
     check_scale(graph, where)
     volume = _sums(graph.arcs(graph.volumes), where, pe, threads)
     arcs = volume if graph.volumes is None else _sums(graph.arcs(None), where, pe, threads)
@@ -213,10 +212,7 @@ def measure_blocks(graph: CommGraph, k: int, pe: Int32) -> BlockMetrics:
 
 @frozen
 class TrafficMetrics:
-    """Volumes and messages between PEs and between nodes, without arcs of a task to itself.
-
-    If the pattern has no message counts, every arc counts as one message.
-    """
+    """Volumes and messages (one per arc if not counted) between PEs and nodes, not of a task to itself."""
 
     max_send_volume: int  # maximum that a PE sends to other PEs (MSV, MSM)
     total_send_volume: int  # total that PEs send to other PEs (TV, TM)

@@ -10,12 +10,11 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.integers import MAX_SUM, check_limit
 from hopbytes.util.registry import Registry
 
 _ON_LINKS = ("hops", "hop_bytes", "hybrid", "max_congestion", "max_messages")
@@ -55,24 +54,18 @@ class Objective(ABC):
 
 def in_scale(graph: CommGraph, where: Allocation) -> bool:
     """Return whether no sum of volume x distance can exceed 63 bits."""
-    return _largest_sum(graph, int(where.distance.largest)) <= MAX_SUM
+    return _largest_sum(graph, where) <= MAX_SUM
 
 
 def check_scale(graph: CommGraph, where: Allocation) -> None:
     """Raise ScaleError if a sum of volume x distance could exceed 63 bits."""
-    widest = int(where.distance.largest)
-    largest = _largest_sum(graph, widest)
-    if largest > MAX_SUM:
-        factor = -(-largest // MAX_SUM)
-        raise ScaleError(
-            f"total volume {graph.total_volume} x largest distance {widest} is more than 2^63 - 1: "
-            f"divide the volumes or the distances by {factor} or more"
-        )
+    what = f"total volume {graph.total_volume} x largest distance {where.distance.largest}"
+    check_limit(what, _largest_sum(graph, where), MAX_SUM, "the volumes or the distances")
 
 
-def _largest_sum(graph: CommGraph, widest: int) -> int:
+def _largest_sum(graph: CommGraph, where: Allocation) -> int:
     # Unweighted metrics count every arc once, even if its volume is 0.
-    return widest * max(graph.total_volume, graph.m)
+    return int(where.distance.largest) * max(graph.total_volume, graph.m)
 
 
 @objectives.register("comm_cost")
@@ -98,8 +91,7 @@ class CommCost(Objective):
 
 @frozen
 class SearchForm:
-    """Pattern and allocation on which J approximates another objective, with the error of the approximation.
-    """
+    """Pattern and allocation on which J approximates another objective, and the error of that."""
 
     graph: CommGraph  # the pattern with one weight per arc as its volumes
     where: Allocation  # the allocation with one distance per level or hop

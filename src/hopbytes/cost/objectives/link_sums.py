@@ -10,13 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.routes import (
-    LoadSummary,
-    fraction_bits,
-    hop_histogram,
-    link_amounts,
-    summarize_links,
-)
+from hopbytes.kernels.routes import LoadSummary, fraction_bits, hop_histogram, link_amounts, summarize_links
 from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -88,9 +82,7 @@ def traffic(
     total = graph.m if weights is None else max(graph.total_volume, int(weights.sum()))
     shift = fraction_bits(network.form, total)
     endpoints = endpoints_of(where)
-    amounts, unrouted = link_amounts(
-        network.form, network.n_links, graph.arcs(weights), endpoints[pe], shift
-    )
+    amounts, unrouted = link_amounts(network.form, network.n_links, graph.arcs(weights), endpoints[pe], shift)
     if unrouted >= 0:
         source = int(np.searchsorted(graph.indptr, unrouted, side="right")) - 1
         raise network.no_route(int(endpoints[pe[source]]), int(endpoints[pe[graph.targets[unrouted]]]))
@@ -112,15 +104,15 @@ def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tup
 
 def links_travelled(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str
-) -> Fraction:
-    """Return the exact sum over arcs of weight x links of the route; each direction has its own route."""
+) -> int | float:
+    """Return the sum over arcs of weight x links of the route; each direction has its own route."""
     network = network_of(where, wanted)
     ends = endpoints_of(where)[pe]
     if network.shortest:
         flows, amounts = hop_histogram(network.form, graph.arcs(weights), ends)
         apart = ends[graph.sources()] != ends[graph.targets]
         if int(flows.sum()) == int(np.count_nonzero(apart)):
-            return Fraction(sum(hops * amount for hops, amount in enumerate(amounts.tolist())))
+            return int(sum(hops * amount for hops, amount in enumerate(amounts.tolist())))
     sources, targets = ends[graph.sources()].astype(np.int64), ends[graph.targets]
     pairs, of_arc = np.unique(sources * network.n_endpoints + targets, return_inverse=True)
     start, end = np.divmod(pairs, network.n_endpoints)
@@ -136,7 +128,7 @@ def links_travelled(
         held = np.zeros(len(pairs), np.int64)
         np.add.at(held, of_arc.reshape(-1), part)
         total += size * sum(a * b for a, b in zip(held.tolist(), lengths.tolist(), strict=True))
-    return Fraction(total, common)
+    return plain(Fraction(total, common))
 
 
 def plain(value: Fraction) -> int | float:

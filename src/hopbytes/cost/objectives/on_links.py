@@ -11,14 +11,7 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.comm_cost import Objective, in_scale, objectives
-from hopbytes.cost.objectives.link_sums import (
-    LinkTraffic,
-    endpoints_of,
-    links_travelled,
-    network_of,
-    plain,
-    traffic,
-)
+from hopbytes.cost.objectives.link_sums import LinkTraffic, endpoints_of, links_travelled, network_of, traffic
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
@@ -39,7 +32,7 @@ class HopBytes(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
-        return plain(links_travelled(graph, graph.volumes, where, pe, "objective hop-bytes"))
+        return links_travelled(graph, graph.volumes, where, pe, "objective hop-bytes")
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         return graph, hop_distances_for_search(graph, where, "objective hop-bytes")
@@ -59,7 +52,7 @@ class Hops(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
-        return plain(links_travelled(graph, graph.messages, where, pe, "objective hops"))
+        return links_travelled(graph, graph.messages, where, pe, "objective hops")
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         messages = graph.with_weights("messages")

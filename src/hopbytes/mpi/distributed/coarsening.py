@@ -15,8 +15,8 @@ from hopbytes.engine.parallel import cluster_synchronously
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.distributed.rows import Rows, Slab, mixed, row_pointers
-from hopbytes.util.random_numbers import derived_seeds
+from hopbytes.mpi.distributed.rows import Rows, Slab, row_pointers
+from hopbytes.util.random_numbers import derived_seeds, hashes_of
 
 #: Rounds, in each of which the vertices of one class choose.
 CLASSES = 8
@@ -39,9 +39,7 @@ class History:
     moves: int = 0
 
 
-def clusters_over_ranks(
-    rows: Rows, most: int, fewest: int, seed: int, block: Int32 | None = None
-) -> Int64:
+def clusters_over_ranks(rows: Rows, most: int, fewest: int, seed: int, block: Int32 | None = None) -> Int64:
     """Return int64[n], the leader of the cluster of every own vertex; collective.
 
     Where most arcs stay on their rank, the ranks first cluster their own vertices without neighbours on other
@@ -131,17 +129,19 @@ class _State:
         vertex, cluster, weight, load = vertex[fits], cluster[fits], weight[fits], load[fits]
         rating: Float64 = weight.astype(np.float64) ** 2 / np.maximum(load, 1)
         tie = _draw(cluster ^ (vertex + rows.first), self.seed)
-        order = np.lexsort((cluster, tie, rating, vertex))
-        last = order[np.flatnonzero(np.diff(vertex[order], append=-1))]
-        self._join(vertex[last], cluster[last])
+        self._join(*self._chosen(vertex, cluster, cluster, tie, rating))
 
-    def _join(self, vertex: Int64, cluster: Int64) -> None:
+    def _chosen(self, vertex: Int64, target: Int64, *keys: np.ndarray) -> tuple[Int64, Int64, Int64, Int64]:
+        """Return the last target of each vertex by keys, by owners, and how many go to and come from each."""
+        order = np.lexsort((*keys, vertex))
+        last = order[np.flatnonzero(np.diff(vertex[order], append=-1))]
+        last = last[np.argsort(target[last], kind="stable")]
+        mine = self.rows.owners(target[last])
+        return vertex[last], target[last], mine, self.rows.member.counts(mine)
+
+    def _join(self, vertex: Int64, cluster: Int64, mine: Int64, theirs: Int64) -> None:
         """Ask the ranks of the leaders for admission; who fits in the order of a hash is admitted."""
         rows = self.rows
-        order = np.argsort(cluster, kind="stable")
-        vertex, cluster = vertex[order], cluster[order]
-        mine = rows.owners(cluster)
-        theirs = rows.member.counts(mine)
         wanted, load, who = rows.member.exchange(
             mine, theirs, cluster, rows.loads[vertex], vertex + rows.first
         )
@@ -166,16 +166,8 @@ class _State:
         arcs = np.flatnonzero(self.usable & self.alone[self.sources])
         vertex, target = self.sources[arcs].astype(np.int64), rows.targets[arcs].astype(np.int64)
         target = np.concatenate([rows.ids, rows.ghosts])[target]
-        order = np.lexsort((~target, self.weights[arcs], vertex))
-        last = order[np.flatnonzero(np.diff(vertex[order], append=-1))]
-        vertex, target = vertex[last], target[last]
-        order = np.argsort(target, kind="stable")
-        vertex, target = vertex[order], target[order]
-        mine = rows.owners(target)
-        theirs = rows.member.counts(mine)
-        near, who, load = rows.member.exchange(
-            mine, theirs, target, vertex + rows.first, rows.loads[vertex]
-        )
+        vertex, target, mine, theirs = self._chosen(vertex, target, ~target, self.weights[arcs])
+        near, who, load = rows.member.exchange(mine, theirs, target, vertex + rows.first, rows.loads[vertex])
         order = np.lexsort((who, near))
         ascending = near[order]
         position = np.arange(len(near)) - np.searchsorted(ascending, ascending)
@@ -201,7 +193,7 @@ def summed_pairs(first: Int64, second: Int64, weights: Int64) -> tuple[Int64, In
 def _draw(numbers: Int64, seed: int) -> Int64:
     """Return random numbers from 0 to 2^62 - 1 that depend on a number and the seed."""
     word = np.uint64(seed % 2**64)
-    drawn: Int64 = (mixed(numbers.view(np.uint64) ^ word) >> np.uint64(2)).view(np.int64)
+    drawn: Int64 = (hashes_of(numbers.view(np.uint64) ^ word) >> np.uint64(2)).view(np.int64)
     return drawn
 
 
@@ -272,9 +264,7 @@ def gathered(rows: Rows) -> CommGraph:
     counts = np.concatenate(degrees)
     sources = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     volumes = None if any(own is None for own in weights) else np.concatenate(weights)
-    indptr, columns, volumes, _ = csr_from_arcs(
-        len(counts), sources, np.concatenate(targets), volumes, None
-    )
+    indptr, columns, volumes, _ = csr_from_arcs(len(counts), sources, np.concatenate(targets), volumes, None)
     return CommGraph.of_own(
         indptr, columns, volumes, loads=np.concatenate(loads), undirected=True, meta={"name": "graph"}
     )

@@ -21,17 +21,11 @@ from hopbytes.formats.patterns.metis import Header, MetisRows, read_header
 from hopbytes.formats.patterns.parhip import read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.kernels.records import Slot
-from hopbytes.mpi.distributed.rows import (
-    DistributedMapping,
-    Member,
-    Slab,
-    first_row,
-    mixed,
-    row_pointers,
-)
+from hopbytes.mpi.distributed.rows import DistributedMapping, Member, Slab, first_row, row_pointers
 from hopbytes.mpi.processes import Comm
 from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.text.open_input import COMPRESSIONS
+from hopbytes.util.random_numbers import hashes_of
 
 GENERATORS = ("grid", "geometric")
 #: Points of a geometric graph per cell, whose side is the radius, and so a third of the mean degree.
@@ -243,7 +237,6 @@ def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
 
 
 def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
-    """Return the group with the graph."""
     if name:
         if name not in file or not hasattr(file[name], "keys"):
             raise FormatError(path, None, f"no group {name!r}, expected one of {_some_names(file)}")
@@ -326,7 +319,7 @@ def _geometric(points: int, rank: int, size: int) -> Slab:
 def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
     """Return the coordinates of all points of some cells, in units of cells."""
     number = (cells[:, None] * POINTS_PER_CELL + np.arange(POINTS_PER_CELL)).reshape(-1)
-    word = mixed(number.view(np.uint64))
+    word = hashes_of(number.view(np.uint64))
     x = (word >> np.uint64(32)).astype(np.float64) / 2**32
     y = (word & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32
     cell = number // POINTS_PER_CELL
@@ -357,10 +350,7 @@ def _lines(pe: Int32) -> Iterator[bytes]:
 def write_ranges(
     member: Member, path: str, parts: Callable[[], list[bytes]], head: bytes, *, force: bool
 ) -> None:
-    """Write a file of which every process has the part that follows those of lower rank; collective.
-
-    All processes have to see the same file system.
-    """
+    """Write a file, on a disk that all processes see, to which each adds its part by rank; collective."""
 
     def begun() -> str:
         if member.rank:

@@ -53,7 +53,6 @@ class Task:
         return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed)
 
     def solve(self, graph: CommGraph, seed: int) -> tuple[Int32, int]:
-        """Map a graph on one process; return the mapping and its cost."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HopbytesWarning)
             mapping = map_tasks(

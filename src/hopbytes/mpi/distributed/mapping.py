@@ -15,19 +15,12 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import InfeasibleError, ScaleError, unknown_name
+from hopbytes.errors import InfeasibleError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation, PlaceLike
-from hopbytes.model.capacities import (
-    LoadBound,
-    common_divisor,
-    exact_imbalance,
-    group_sums,
-    load_bound,
-    sum_of,
-)
+from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, group_sums, load_bound
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks, coarsen
 from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
 from hopbytes.mpi.distributed.islands import Task, has_islands, map_by_islands
@@ -43,7 +36,7 @@ from hopbytes.mpi.distributed.rows import (
 )
 from hopbytes.mpi.processes import Comm
 from hopbytes.solve.presets import presets
-from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.integers import MAX_SUM, check_limit
 from hopbytes.util.version import __version__
 
 #: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
@@ -196,9 +189,7 @@ def _one_each(rows: Rows, tree: Tree, preset: str, seed: int) -> DistributedMapp
     """Map at most one task per PE, and verify that it is so."""
     member, history = rows.member, History()
     with member.phase("units"):
-        pe = map_one_each(
-            replace(rows, loads=np.ones(rows.n, np.int64)), Units(tree, preset, seed), history
-        )
+        pe = map_one_each(replace(rows, loads=np.ones(rows.n, np.int64)), Units(tree, preset, seed), history)
     with member.phase("verify"):
         cost, fault = cost_of_one_each(rows, tree, pe)
     assert not fault, fault
@@ -224,7 +215,7 @@ def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> Loa
     while rest and piece > max(1, rest // (4 * k)):  # without the heavy tasks others may be heavy
         piece = max(1, rest // (4 * k))
         heavy = np.concatenate(rows.member.all(rows.loads[rows.loads > piece]))
-        rest = total - sum_of(heavy)
+        rest = total - int(heavy.sum())
     pieces, left = divmod(rest, piece)
     light = np.append(np.full(pieces, piece, np.int64), np.int64(left))
     return load_bound(np.concatenate([heavy, light]), rows.total, capacity, imbalance, unit=1)
@@ -330,10 +321,8 @@ class Judged:
 def check_sums_over_ranks(rows: Rows, widest: int) -> None:
     """Raise ScaleError on all processes if volume x distance could exceed 63 bits; collective."""
     total = rows.member.total(int(rows.arc_weights().sum()))
-    if max(total, 1) * widest > MAX_SUM:
-        factor = -(-total * widest // MAX_SUM)
-        what = f"total volume {total} x largest distance {widest} is more than 2^63 - 1"
-        raise ScaleError(f"{what}: divide the volumes or distances by {factor} or more")
+    what = f"total volume {total} x largest distance {widest}"
+    check_limit(what, max(total, 1) * widest, MAX_SUM, "the volumes or the distances")
 
 
 def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:

@@ -45,7 +45,6 @@ class Units:
 
     @property
     def k(self) -> int:
-        """Number of PEs."""
         return 1 if self.tree is None else self.tree.n_cores
 
     def parts(self) -> list[tuple[int, Units]]:

@@ -46,7 +46,6 @@ class Target:
 
     @property
     def k(self) -> int:
-        """Number of PEs."""
         return len(self.caps)
 
     def loose(self, load: int) -> Target:
@@ -244,9 +243,7 @@ def _keepers(rows: Rows, pe: Int32, k: int) -> Int64:
     return keepers
 
 
-def _local_problem(
-    rows: Rows, around: Int32, vertices: Int64, target: Target
-) -> tuple[SearchProblem, Int32]:
+def _local_problem(rows: Rows, around: Int32, vertices: Int64, target: Target) -> tuple[SearchProblem, Int32]:
     """Return the graph of the vertices that may move, with one fixed vertex per PE around them."""
     count = len(vertices)
     number = np.full(len(around), -1, np.int32)
@@ -322,9 +319,7 @@ def _band(rows: Rows, around: Int32) -> Bool | None:
     return before
 
 
-def _gathered_band(
-    rows: Rows, around: Int32, near: Bool, target: Target
-) -> tuple[Csr, Int64, Int32, slice]:
+def _gathered_band(rows: Rows, around: Int32, near: Bool, target: Target) -> tuple[Csr, Int64, Int32, slice]:
     """Return graph, loads and PEs of the band, one vertex per PE at the end, and the range of own ones."""
     member = rows.member
     vertices = np.flatnonzero(near)

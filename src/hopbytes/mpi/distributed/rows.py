@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hopbytes._arrays import Array, Int32, Int64, UInt64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
-from hopbytes.errors import HopbytesError, ScaleError
+from hopbytes.errors import HopbytesError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import sum_of
 from hopbytes.mpi.processes import Comm
+from hopbytes.util.integers import check_limit
+from hopbytes.util.random_numbers import hashes_of
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 Result = TypeVar("Result")
 
 
@@ -194,9 +195,7 @@ class Slab:
             return f"`indptr` does not ascend from 0 to the number of targets, {m}"
         if self.weights is not None and (len(self.weights) != m or (m and int(self.weights.min()) < 1)):
             return f"`weights`: expected {m} numbers above 0"
-        if self.loads is not None and (
-            len(self.loads) != self.n or (self.n and int(self.loads.min()) < 0)
-        ):
+        if self.loads is not None and (len(self.loads) != self.n or (self.n and int(self.loads.min()) < 0)):
             return f"`loads`: expected {self.n} numbers >= 0"
         return ""
 
@@ -281,7 +280,6 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """Number of own vertices."""
         return len(self.indptr) - 1
 
     @property
@@ -296,7 +294,6 @@ class Rows:
 
     @property
     def ids(self) -> Int64:
-        """int64[n]: the own vertices."""
         return np.arange(self.first, self.first + self.n, dtype=np.int64)
 
     def sources(self) -> Int32:
@@ -336,16 +333,15 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
     agree_on_slab(member, slab)
     for what, numbers in (("volumes", slab.weights), ("loads", slab.loads)):
         own = (len(slab.targets) if what == "volumes" else slab.n) if numbers is None else sum_of(numbers)
-        if (total := member.total(own)) > 2**62:
-            least = -(-total // 2**62)
-            raise ScaleError(f"the {what} sum to {total}, more than 2^62: divide them by {least} or more")
+        total = member.total(own)
+        check_limit(f"the {what} sum to {total}", total, 2**62)
     rows = Rows.of(member, slab)
     sources, targets = rows.sources().astype(np.int64) + rows.first, slab.targets
     loop = np.flatnonzero(sources == targets)
     member.agree(f"graph: vertex {sources[loop[0]]} is its own neighbour" if len(loop) else None)
     low, high = np.minimum(sources, targets), np.maximum(sources, targets)
-    mark = mixed(mixed(low.view(np.uint64)) ^ high.view(np.uint64)) ^ rows.arc_weights().astype(np.uint64)
-    mark = mixed(mark)
+    pair = hashes_of(hashes_of(low.view(np.uint64)) ^ high.view(np.uint64))
+    mark = hashes_of(pair ^ rows.arc_weights().astype(np.uint64))
     upward = sources < targets
     difference = int(mark[upward].sum(dtype=np.uint64)) - int(mark[~upward].sum(dtype=np.uint64))
     if member.total(difference) % 2**64:
@@ -354,11 +350,8 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
 
 
 def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32, around: Int32 | None = None) -> int:
-    """Return J of a mapping, int32[n] per process; collective, O(m / P).
-
-    `around` has the PEs of own vertices and ghosts, if they are known. The sum fits into 63 bits where
-    :func:`check_sums_over_ranks` found no fault.
-    """
+    """Return J; `around` has the PEs of own vertices and ghosts, if they are known; collective, O(m / P)."""
+    # The sum fits into 63 bits where `check_sums_over_ranks` found no fault.
     if around is None:
         around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
     arcs = Csr(rows.indptr, rows.targets, rows.weights)
@@ -376,12 +369,3 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
         else:
             high = middle
     return n if part == size else low
-
-
-def mixed(numbers: UInt64) -> UInt64:
-    """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    x: UInt64 = numbers + _ODD
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    return x

@@ -15,7 +15,7 @@ from hopbytes.launch.observed import mapping_by_node
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.mpi.processes import UNITS, Spot, machine_of, pe_of_processes, spot
+from hopbytes.mpi.processes import UNITS, Spot, machine_of, pe_of_processes, processes_on, spot
 from hopbytes.solve.problem import Constraints
 
 
@@ -81,7 +81,10 @@ def new_order(
         if isinstance(content, Mapping):
             return Answer(_as_mapped(question, content, keep_first=keep_first))
         graph = content
-    where, process = machine_of(question.spots) if where is None else _processes(where, question.spots)
+    if where is None:
+        where, process = machine_of(question.spots)
+    else:  # unbound processes take PEs of their node
+        where, process = processes_on(where, question.spots, mapping_by_node)
     launched = np.argsort(process).astype(np.int32)
     keeping = keep_first and question.topology is None
     mapped = solve(graph, where, Constraints(fixed={0: int(launched[0])}) if keeping else None).pe
@@ -102,16 +105,9 @@ def _check_world(question: Question, content: CommGraph | Mapping) -> None:
         )
 
 
-def _processes(where: Allocation, spots: tuple[Spot, ...]) -> tuple[Allocation, Int64]:
-    """Return the PEs on which processes run, and their processes; unbound ones take PEs of their node."""
-    pe = pe_of_processes(where, spots, by=mapping_by_node)
-    order = np.argsort(pe, kind="stable")
-    return where.select(pe[order]), order
-
-
 def _as_mapped(question: Question, mapping: Mapping, *, keep_first: bool) -> Int64:
     """Return the order in which the process on the PE of task i has rank i."""
-    pes = pe_of_processes(mapping.where, question.spots, by=mapping_by_node)
+    pes = pe_of_processes(mapping.where, question.spots, mapping_by_node)
     process = {pe: rank for rank, pe in enumerate(pes.tolist())}
     ranks = np.full(mapping.n, -1, np.int64)
     for task, pe in enumerate(mapping.pe.tolist()):

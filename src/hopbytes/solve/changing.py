@@ -13,6 +13,7 @@ from hopbytes._arrays import Array, Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.util.checks import listed
+from hopbytes.util.integers import refuse_masked
 
 #: A set of numbers, as callers give it.
 Numbers: TypeAlias = Sequence[int] | Array
@@ -177,6 +178,7 @@ def _not_negative(what: str, numbers: Int64) -> None:
 
 
 def _integers(name: str, values: ArrayLike) -> Int64:
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
     except ValueError:

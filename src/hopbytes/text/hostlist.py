@@ -194,8 +194,8 @@ def match_hosts(
 #: Words for the number of slots and its bound, as Open MPI has them, and words that it refuses.
 SLOTS, MISTAKEN = ("slots", "count", "cpu"), ("slot", "cpus", "cores", "np", "ppn")
 BOUNDS = tuple(f"{a}{joint}{b}" for joint in "-_" for w in SLOTS for a, b in (("max", w), (w, "max")))
-#: Lines of Grid Engine: ``n1 4 all.q@n1 UNDEFINED``.
-GRID_ENGINE = re.compile(r"\S+ [0-9]{1,9} [^\s=]+ [^\s=]+", re.ASCII)
+#: Lines of Grid Engine: ``n1 4 all.q@n1 UNDEFINED``. With a number at the end it is a list of LSF in a line.
+GRID_ENGINE = re.compile(r"\S+ [0-9]{1,9} [^\s=]+ (?![0-9]+$)[^\s=]+", re.ASCII)
 RELATIVE = re.compile(r"\+n([0-9]{1,7})", re.ASCII | re.IGNORECASE)
 
 Slots = tuple[tuple[str, ...], tuple[int | None, ...]]

@@ -34,6 +34,14 @@ def check_limit(what: str, value: int, most: int, divided: str = "them") -> None
         raise ScaleError(f"{what}, more than {limit}: divide {divided} by {-(-value // most)} or more")
 
 
+def refuse_masked(where: str, values: object) -> None:
+    """Raise FormatError for an array of NumPy that hides some entries, whose values mean nothing."""
+    hidden = np.count_nonzero(np.ma.getmaskarray(values)) if isinstance(values, np.ma.MaskedArray) else 0
+    if hidden:
+        what = f"{hidden} masked entries, expected a number for each (`filled(0)` makes them 0)"
+        raise FormatError(where, None, what)
+
+
 def task_numbers(name: str, values: ArrayLike) -> Int32:
     """Return task numbers as int32; FormatError if they are not integers in 0..MAX_TASKS."""
     array = _array(name, values)
@@ -94,6 +102,7 @@ def _factor(array: NDArray[np.floating[Any]], factor: int, most: int) -> int:
 
 
 def _array(name: str, values: ArrayLike) -> Array:
+    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except ValueError:

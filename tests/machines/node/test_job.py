@@ -29,6 +29,13 @@ def test_lsf_in_both_forms():
     assert find_job({"LSB_HOSTS": "h1 h1 h2"}) == JobInfo("LSF", ("h1", "h2"), (2, 1))
 
 
+@pytest.mark.parametrize("name", ["LSB_MCPU_HOSTS", "LSB_HOSTS"])
+def test_lsf_with_a_list_that_is_blank(name):
+    with refused(FormatError, "LSB_MCPU_HOSTS", "no host"):
+        find_job({name: " "})
+    assert find_job({name: " ", "LSB_HOSTS": "h1"}).hosts == ("h1",)
+
+
 def test_lsf_leaves_out_the_host_that_starts_the_job(tmp_path):
     """Where jsrun starts programs; elsewhere a host with one slot is one of the job."""
     variables = {"LSB_MCPU_HOSTS": "batch2 1 a01n01 42 a01n02 42", "PATH": str(tmp_path)}

@@ -21,6 +21,8 @@ from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders,
 
 #: Largest size of a ConfigMap that Kubernetes accepts.
 LARGEST = 2**20
+#: Largest annotation; kubectl keeps the whole object in one unless it leaves that to the server.
+LARGEST_ANNOTATION = 2**18
 
 #: Beginning of a ConfigMap.
 _CONFIG_MAP = """\
@@ -100,7 +102,8 @@ class Kubernetes(LaunchFormat, form="kubernetes"):
             f"train.py`; {names[0]} must resolve to the pod of rank 0 (hostNetwork or a headless service)"
         )
         notices = (PLACEHOLDERS, notice) if launch.hosts_unknown else (notice,)
-        return Written({"": text}, "kubectl apply -f {stem}", notices)
+        large = len(json.dumps(text)) > LARGEST_ANNOTATION
+        return Written({"": text}, f"kubectl apply {'--server-side ' if large else ''}-f {{stem}}", notices)
 
 
 class Mesh(LaunchFormat, form="mesh"):

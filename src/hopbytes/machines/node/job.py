@@ -36,6 +36,12 @@ class JobInfo:
     #: cores of every host and the units they lie in, and which of them the job has; None if unknown
     trees: tuple[tuple[NodeTree, frozenset[int]], ...] | None = None
 
+    @property
+    def slots(self) -> dict[str, int]:
+        """Tasks of every host for which the job says how many: the slots that Open MPI gives it."""
+        tasks = self.tasks or (None,) * len(self.hosts)
+        return {host: count for host, count in zip(self.hosts, tasks, strict=True) if count is not None}
+
     def with_cores(self, cores: Sequence[int]) -> JobInfo:
         """Fill in the number of cores for hosts whose slots a host file does not say, as Open MPI does."""
         tasks = self.tasks or ()
@@ -113,7 +119,8 @@ def _heterogeneous(environment: Environment, components: int) -> JobInfo:
                 found[host] = None if before is None or count is None else before + count
         sizes.add(_cpus_per_task(own))
         threads.add(_threads_per_core(own))
-    notices = [f"the Slurm job has {components} components: {len(cpus)} hosts together"]
+    together = f"{len(cpus)} host{'s' if len(cpus) != 1 else ''} together"
+    notices = [f"the Slurm job has {components} components: {together}"]
     if unknown:
         names = ", ".join(unknown[:3])
         notices.append(f"without {names}: the hosts of {len(unknown)} components are not known")
@@ -221,10 +228,12 @@ def lsf_job(environment: Environment) -> JobInfo:
         if len(words) % 2 or not all(word.isdecimal() for word in words[1::2]):
             raise FormatError("LSB_MCPU_HOSTS", None, f"{' '.join(words)[:60]!r}, expected HOST SLOTS …")
         hosts, slots = _summed([(h, int(s)) for h, s in zip(words[::2], words[1::2], strict=True)])
-    elif environment.get("LSB_HOSTS"):
+    elif environment.get("LSB_HOSTS", "").strip():
         hosts, slots = _summed([(host, 1) for host in environment["LSB_HOSTS"].split()])
-    else:
+    elif environment.get("LSB_DJOB_HOSTFILE"):
         hosts, slots = _listed(environment["LSB_DJOB_HOSTFILE"])
+    else:
+        hosts, slots = (), ()
     _check(hosts, "LSB_MCPU_HOSTS")
     affinity = _lsf_affinity(environment, hosts)
     if affinity is not None:

@@ -269,10 +269,13 @@ def test_j_of_the_model_is_j_of_its_mapping():
         lambda masked: CommGraph.from_edges(masked[0], [1, 0]),
         lambda masked: Mapping(masked[0], allocate("core:2")),
         lambda masked: hb.map_tasks("stencil:2x1", "core:2", constraints=hb.Constraints(initial=masked[0])),
+        lambda masked: hb.Remapper(
+            CommGraph.from_edges([0, 1], [1, 0]), "core:2", [0, 1], imbalance="100%"
+        ).apply(edges=masked[:, [0, 1, 1]]),
     ],
 )  # fmt: skip
 def test_masked_entries_are_no_numbers(read):
     """What lies under a mask was never meant, and is not missing either: nothing says what to take."""
-    with pytest.raises(FormatError, match=mentions("1 masked", "expected")):
+    with pytest.raises(FormatError, match=mentions("masked entries", "expected")):
         read(np.ma.masked_array([[0, 1], [1, 0]], mask=[[False, True], [False, False]]))
     read(np.ma.masked_array([[0, 1], [1, 0]]))

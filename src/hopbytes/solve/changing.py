@@ -94,6 +94,7 @@ def collect_batch(
     if isinstance(edges, tuple) and len(edges) == 3 and all(isinstance(each, np.ndarray) for each in edges):
         columns = [_integers("edges", each) for each in edges]
     else:
+        refuse_masked("edges", edges)
         triples = listed("edges", edges, "triples of two tasks and a volume")
         table = _integers("edges", triples) if triples else np.empty((0, 3), np.int64)
         if table.ndim != 2 or table.shape[1] != 3:

@@ -298,6 +298,12 @@ def test_an_excluded_part_keeps_the_capacities_of_the_rest():
     assert where.capacity.tolist() == [1, 1, 3, 3]
 
 
+@pytest.mark.parametrize("machine", [4, ["node:2", "core:2"], b"core:4", {"core": 4}, np.ones((2, 2))])
+def test_what_is_no_machine_is_said_by_its_type(machine):
+    with refused(WrongTypeError, f"the machine is a {type(machine).__name__}"):
+        hb.allocate(machine)
+
+
 def test_hosts_are_a_file_by_its_path_or_names_in_an_order(tmp_path):
     """Sets of texts have another order in every process."""
     path = tmp_path / "hosts"

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
-from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError, WrongTypeError
 from hopbytes.machines.allocate.hosts import choose_hosts
 from hopbytes.machines.allocate.units import (
     capacities,
@@ -220,7 +220,9 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
         raise FormatError("machine", None, "a spec and a hierarchy, or neither, expected one of them")
     if hierarchy is not None:
         return from_hierarchy(hierarchy, distance)
-    hardware = spec if isinstance(spec, Machine) else parse_machine(str(spec))
+    if not isinstance(spec, (str, Machine)):
+        raise WrongTypeError(f"the machine is a {type(spec).__name__}, expected a spec, a path or a Machine")
+    hardware = spec if isinstance(spec, Machine) else parse_machine(spec)
     return hardware if distance is None else with_distances(hardware, distance)
 
 

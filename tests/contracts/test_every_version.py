@@ -9,10 +9,11 @@ import pytest
 
 import hopbytes as hb
 from helpers import stand_ins
+from helpers.errors import refused
 from helpers.paths import ROOT
 from helpers.placements import cores_in_node, place
 from helpers.stand_ins import LAUNCHERS, OF_PROGRAMS, Job, RefusedError, words_of
-from hopbytes.errors import HopbytesError
+from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.machines.geometry import torus_geometry_of
@@ -185,6 +186,32 @@ def test_ranks_are_where_the_mapping_has_them(tmp_path, monkeypatch, form, name)
             words = words if form in ("pbs", "lsf") else words[1:]
             seen = LAUNCHERS[form].stand_in(version, words, tmp_path, inside)
             compare(form, seen, receipt.mapping, name)
+
+
+@pytest.mark.parametrize(
+    "hosts", [("1001.cluster", "n2"), ("10.0.0.1", "1001"), ("4a-1.c", "4a-2.c"), ("7", "8a")]
+)
+def test_hosts_whose_names_begin_with_digits(tmp_path, monkeypatch, hosts):
+    monkeypatch.chdir(tmp_path)
+    mapping = place("node:2 core:2", [1, 2, 0, 3], hosts=hosts, **PROCESSES)
+    for form in ("openmpi", "slurm", "hydra", "pbs"):
+        order = [0, 1, 3, 2] if form == "hydra" else mapping.pe
+        ordered = Mapping(np.array(order, np.int32), mapping.where, PROCESSES)
+        receipt = hb.write(ordered, "ranks", form, force=True)
+        for version in LAUNCHERS[form].versions:
+            for line in lines_for(form, version, receipt):
+                variables, words = words_of(line)
+                job = Job(job_of(mapping).cores, variables)
+                seen = LAUNCHERS[form].stand_in(version, words[form != "pbs" :], tmp_path, job)
+                compare(form, seen, receipt.mapping, hosts)
+
+
+@pytest.mark.parametrize("host", ["0101", "12345678901"])
+def test_names_that_open_mpi_takes_for_other_numbers_are_refused(host):
+    mapping = place("node:2 core:1", [0, 1], hosts=("a", host), **PROCESSES)
+    with refused(UnsupportedError, host, "slurm"):
+        formats["openmpi"].write_mapping(mapping, {})
+    assert host in formats["slurm"].write_mapping(mapping, {}).files[""]
 
 
 #: Ranks on slots of three hosts of four cores: some hosts get more than the job has tasks for them.

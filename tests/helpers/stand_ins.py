@@ -384,6 +384,8 @@ def _slots(folder: Path, hostfile: str | None, job: Job) -> dict[str, int]:
     slots: Counter[str] = Counter()
     for line in lines_of(folder, hostfile):
         host, *given = line.split()
+        if host.isdecimal() and host != str(int(host)):
+            raise RefusedError(f"hostfile: {host} is read as the number {int(host)} (5.0.11)")
         found = [word.partition("=")[2] for word in given if word.startswith("slots=")]
         if len(found) != len(given) or not all(one.isdecimal() for one in found):
             raise RefusedError(f"hostfile: {line}")
@@ -442,6 +444,8 @@ def parse_rankfile(text: str, version: str) -> dict[int, tuple[str, str]]:
         if words is None:
             raise RefusedError(f"rankfile: bad syntax in {line!r}")
         rank, host, slot = int(words["rank"]), words["host"], words["slot"]
+        if host[0].isdigit() and "." in host and not re.fullmatch(r"[0-9]+(\.[0-9]+){3}", host):
+            raise RefusedError(f"rankfile: bad syntax in {line!r}")  # tried with 4.1.4 and 5.0.11
         if rank in found:
             raise RefusedError(f"rank {rank} is assigned twice")
         if version < "6" and len(f"{host} slot={slot}") >= RANKFILE_ROOM:

@@ -36,6 +36,8 @@ HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfil
 #: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
 #: (``tmp_rank_assignment`` and ``slot_list`` of rmaps_rank_file; tried with 5.0.11).
 LONGEST_SLOT = 63
+#: Names that the scanner of rankfiles divides at their first dot; it takes addresses as a whole.
+DIVIDED = re.compile(r"(?![0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z)[0-9][^.]*\..*", re.ASCII)
 #: Beginning of the list of hosts that hopbytes writes for ``--map-by seq``.
 SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 CHECK = "'hopbytes verify' shows where ranks would run"
@@ -68,6 +70,7 @@ class OpenMpi(LaunchFormat, form="openmpi"):
             raise UnsupportedError(f"version={version!r} of Open MPI, expected '4' or '5'")
         launch = prepare(mapping, options)
         full = launch.beyond_slots()
+        _check_names(launch.used_hosts)
         if not launch.binds:
             return _in_sequence(launch, full)
         slots, threads = _slots(launch)
@@ -76,6 +79,10 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         )
         if longest > LONGEST_SLOT:
             reason = f"a host and its cores need {longest} characters, of which Open MPI reads {LONGEST_SLOT}"
+            return _in_sequence(launch, full, f"{reason}: {{stem}}.place.sh binds instead")
+        divided = next(filter(DIVIDED.fullmatch, launch.used_hosts), None)
+        if divided is not None:
+            reason = f"{divided} begins with a digit and has a dot, which rankfiles of Open MPI cannot say"
             return _in_sequence(launch, full, f"{reason}: {{stem}}.place.sh binds instead")
         if threads and version == "4":
             raise UnsupportedError(HARDWARE_THREADS)
@@ -102,6 +109,16 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         if source.head(200).startswith(SEQUENCE.encode()):
             return mapping_by_hosts(source, rank_hosts(source))
         return read_rankfile(source)
+
+
+def _check_names(hosts: list[str]) -> None:
+    """Refuse names that Open MPI takes for a number, and writes as one again (tried with 5.0.11)."""
+    for host in hosts:
+        if host.isdecimal() and (host != str(int(host)) or int(host) >= 2**31):
+            raise UnsupportedError(
+                f"Open MPI reads the host {host} as a number and finds no host of that name, expected names "
+                "with a letter (`hosts`), or the format slurm, hydra or newrank"
+            )
 
 
 def in_sequence(full: str) -> str:

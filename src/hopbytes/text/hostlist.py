@@ -138,7 +138,8 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
     hosts: dict[str, None] = {}
     table = False  # node,group,switch: the first column has the names
     for number, line in _numbered_lines(where, stream):
-        words = line.partition("#")[0].split()
+        words = line.partition("#")[0].partition("//")[0].split()
+        _refuse_other_files(where, number, words)
         if words and not hosts and not table and is_table(line):
             table = True
         elif words and table:
@@ -151,6 +152,14 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
     if not hosts:
         raise FormatError(where, None, "a file without a host name, expected one per line")
     return tuple(hosts)
+
+
+def _refuse_other_files(where: str, line: int, words: Sequence[str]) -> None:
+    """Refuse lines of a rankfile, of which the first word is no host, and addresses that are no names."""
+    if len(words) > 1 and words[0].lower() == "rank" and "=" in words[1]:
+        raise FormatError(where, line, f"{' '.join(words)[:60]!r} of a rankfile, expected a host")
+    if words and words[0].count(":") > 1 and HOST_OF_FILE.fullmatch(words[0]) is None:
+        raise FormatError(where, line, f"{words[0][:60]!r}, expected the name of a host, not an IPv6 address")
 
 
 def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
@@ -219,6 +228,7 @@ def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:
         words = "=".join(part.strip() for part in text.split("=")).split()
         if not words:
             continue
+        _refuse_other_files(path, number, words)
         hosts, count = _one_line(path, number, words, allocated)
         if words[0].startswith("^"):
             excluded.update(hosts)

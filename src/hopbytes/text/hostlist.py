@@ -20,6 +20,7 @@ LONGEST_ARGUMENT = 100_000
 #: The last number of a name, and what is before and behind it.
 LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)", re.ASCII)
 HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
+ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", re.ASCII)
 #: A name that can stand in a command or begin a line: no dash or dot is first.
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: A word of a list of hosts; commas and blanks in brackets do not end it.
@@ -172,6 +173,11 @@ def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+def short_name(host: str) -> str:
+    """Return the name of a host without its domain; an address has none."""
+    return host if ADDRESS.fullmatch(host) else host.partition(".")[0]
+
+
 def match_hosts(
     wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "`hosts`"
 ) -> list[int]:
@@ -179,11 +185,11 @@ def match_hosts(
     exact = {name: node for node, name in enumerate(known)}
     short: dict[str, list[int]] = {}
     for node, name in enumerate(known):
-        short.setdefault(name.partition(".")[0], []).append(node)
+        short.setdefault(short_name(name), []).append(node)
     named: dict[int, str] = {}
     missing = []
     for name in wanted:
-        nodes = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
+        nodes = [exact[name]] if name in exact else short.get(short_name(name), [])
         if len(nodes) != 1:
             missing.append(name)
         elif nodes[0] in named:

@@ -18,6 +18,7 @@ from hopbytes.formats.mappings.place_script import template
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders, training_of
+from hopbytes.text.hostlist import short_name
 
 #: Largest size of a ConfigMap that Kubernetes accepts.
 LARGEST = 2**20
@@ -193,8 +194,8 @@ def _script(hosts: list[str], count: int) -> str:
 
 def _pattern(host: str, names: list[str]) -> str:
     """Return the shell pattern of the names that `hostname` may print: with and without the domain."""
-    short = host.split(".")[0]
-    alone = short != host and sum(name.split(".")[0] == short for name in names) == 1
+    short = short_name(host)
+    alone = short != host and sum(short_name(name) == short for name in names) == 1
     return f"{host}|{host}.*" + (f"|{short}" if alone else "")
 
 

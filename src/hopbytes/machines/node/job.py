@@ -14,7 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.hostlist import MAX_HOSTS, distinct_hosts, expand_hosts, read_slots
+from hopbytes.text.hostlist import MAX_HOSTS, distinct_hosts, expand_hosts, read_slots, short_name
 
 Environment = Mapping[str, str]
 
@@ -204,7 +204,7 @@ def missing_list(environment: Environment) -> str | None:
 
 def same_host(a: str, b: str) -> bool:
     """Tell whether two names are of one host, one perhaps without its domain."""
-    return a == b or a.partition(".")[0] == b or b.partition(".")[0] == a
+    return a == b or short_name(a) == b or short_name(b) == a
 
 
 def pbs_job(environment: Environment) -> JobInfo:

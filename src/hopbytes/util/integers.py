@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,10 @@ def check_limit(what: str, value: int, most: int, divided: str = "them") -> None
 
 def refuse_masked(where: str, values: object) -> None:
     """Raise FormatError for an array of NumPy that hides some entries, whose values mean nothing."""
-    hidden = np.count_nonzero(np.ma.getmaskarray(values)) if isinstance(values, np.ma.MaskedArray) else 0
+    masked = sys.modules.get("numpy.ma")  # who has such an array has loaded what makes them
+    hidden = 0
+    if masked is not None and isinstance(values, masked.MaskedArray):
+        hidden = int(np.count_nonzero(masked.getmaskarray(values)))
     if hidden:
         what = f"{hidden} masked entries, expected a number for each (`filled(0)` makes them 0)"
         raise FormatError(where, None, what)

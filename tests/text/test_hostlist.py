@@ -72,6 +72,8 @@ def test_files(tmp_path, monkeypatch):
     file.write_text("n1\nn2 n3\nbad!name\n")
     with pytest.raises(FormatError, match=mentions("hosts:3", "'bad!name'")):
         read_hosts(str(file))
+    file.write_text("n1 me@n2 n[3-4]\nn5 2 all.q@n5 UNDEFINED\nn6 slots=2 max_slots=4\nn7 16\n")
+    assert read_hosts(str(file)) == tuple(f"n{number}" for number in range(1, 8))
     file.write_text("// mine\nn1 // the first\n")
     assert read_hosts(str(file)) == ("n1",)
     for text, what in {"n1\nrank 0=n1 slot=0\n": "rankfile", "n1\n::1\n": "IPv6"}.items():

@@ -145,14 +145,20 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
             table = True
         elif words and table:
             hosts[line.partition(",")[0].strip()] = None
-        elif words:
-            host = HOST_OF_FILE.fullmatch(words[0])
-            hosts.update(dict.fromkeys(expand_hosts(host[1] if host else words[0], where, number)))
+        for word in [] if table else _hosts_of_line(words):
+            host = HOST_OF_FILE.fullmatch(word)
+            hosts.update(dict.fromkeys(expand_hosts(host[1] if host else word, where, number)))
         if len(hosts) > MAX_HOSTS:
             raise FormatError(where, number, f"more than {MAX_HOSTS} hosts")
     if not hosts:
         raise FormatError(where, None, "a file without a host name, expected one per line")
     return tuple(hosts)
+
+
+def _hosts_of_line(words: list[str]) -> list[str]:
+    """Return the words of a line that are hosts: the first, or all where nothing is said about it."""
+    facts = len(words) > 1 and (words[1].isdecimal() or any("=" in word for word in words))
+    return words[:1] if facts else words
 
 
 def _refuse_other_files(where: str, line: int, words: Sequence[str]) -> None:

@@ -9,14 +9,16 @@ import pytest
 
 import hopbytes as hb
 from helpers import stand_ins
+from helpers.errors import refused
 from helpers.paths import ROOT
 from helpers.placements import cores_in_node, place
 from helpers.stand_ins import LAUNCHERS, OF_PROGRAMS, Job, RefusedError, words_of
-from hopbytes.errors import HopbytesError
+from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.job import JobInfo
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
@@ -184,6 +186,59 @@ def test_ranks_are_where_the_mapping_has_them(tmp_path, monkeypatch, form, name)
             words = words if form in ("pbs", "lsf") else words[1:]
             seen = LAUNCHERS[form].stand_in(version, words, tmp_path, inside)
             compare(form, seen, receipt.mapping, name)
+
+
+@pytest.mark.parametrize(
+    "hosts", [("1001.cluster", "n2"), ("10.0.0.1", "1001"), ("4a-1.c", "4a-2.c"), ("7", "8a")]
+)
+def test_hosts_whose_names_begin_with_digits(tmp_path, monkeypatch, hosts):
+    monkeypatch.chdir(tmp_path)
+    mapping = place("node:2 core:2", [1, 2, 0, 3], hosts=hosts, **PROCESSES)
+    for form in ("openmpi", "slurm", "hydra", "pbs"):
+        order = [0, 1, 3, 2] if form == "hydra" else mapping.pe
+        ordered = Mapping(np.array(order, np.int32), mapping.where, PROCESSES)
+        receipt = hb.write(ordered, "ranks", form, force=True)
+        for version in LAUNCHERS[form].versions:
+            for line in lines_for(form, version, receipt):
+                variables, words = words_of(line)
+                job = Job(job_of(mapping).cores, variables)
+                seen = LAUNCHERS[form].stand_in(version, words[form != "pbs" :], tmp_path, job)
+                compare(form, seen, receipt.mapping, hosts)
+
+
+@pytest.mark.parametrize("host", ["0101", "12345678901"])
+def test_names_that_open_mpi_takes_for_other_numbers_are_refused(host):
+    mapping = place("node:2 core:1", [0, 1], hosts=("a", host), **PROCESSES)
+    with refused(UnsupportedError, host, "slurm"):
+        formats["openmpi"].write_mapping(mapping, {})
+    assert host in formats["slurm"].write_mapping(mapping, {}).files[""]
+
+
+#: Ranks on slots of three hosts of four cores: some hosts get more than the job has tasks for them.
+BEYOND = {
+    "other cores": ([3, 0, 1, 8], {}), "hardware threads": ([6, 0, 1, 4], {"per": "pu"}),
+    "two on a core": ([1, 0, 1, 8], {}), "within the slots": ([4, 1, 0, 8], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.parametrize("form", ["openmpi", "pbs"])
+def test_more_ranks_on_a_host_than_its_slots(tmp_path, monkeypatch, form, name):
+    """Open MPI 5 refuses them or leaves them out, in a job and with a host file, though cores are free."""
+    monkeypatch.chdir(tmp_path)
+    tree, hosts = read_synthetic("core:4 pu:2"), ("n1", "n2", "n3")
+    told = JobInfo("PBS", hosts, None, (2, 2, 2))
+    pe, options = BEYOND[name]
+    where = hb.allocate(NodeMachine("test", NodeInventory.of([tree] * 3), hosts, job=told), **options)
+    mapping = Mapping(np.array(pe, np.int32), where, PROCESSES)
+    receipt = hb.write(mapping, "ranks", form)
+    job = Job(job_of(mapping).cores, slots=dict.fromkeys(hosts, 2))
+    for version in LAUNCHERS[form].versions:
+        for line in lines_for(form, version, receipt):
+            words = words_of(line)[1][form != "pbs" :]
+            compare(form, LAUNCHERS[form].stand_in(version, words, tmp_path, job), mapping, name)
+    assert ("oversubscribe" in receipt.launch) == (name != "within the slots")
+    assert "oversubscribe" not in "".join(line.command for line in receipt.lines if line.version == "4")
 
 
 def compare(form, seen, mapping, name):

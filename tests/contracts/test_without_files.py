@@ -17,6 +17,10 @@ from hopbytes.launch import variables
 from hopbytes.launch.in_words import IN_WORDS, best_in_words, near_in_words, orders_in_words
 from hopbytes.launch.variables import VARIABLES, in_words, mapping_variables, variables_of
 from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.job import JobInfo
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 
 HOSTS = ("n1", "n2", "n10")
 SPEC = "node:3@10 package:2@3 core:4@1"
@@ -269,3 +273,15 @@ def test_advise_says_words_that_are_as_good_as_the_preset(tmp_path, hopbytes):
 def test_map_says_the_words(hopbytes):
     done = hopbytes("map", "stencil:4x6", "--on", SPEC, "--mapper", "random", "--format", "flux", "-o", "f")
     assert "Flux without a file, a lower J: `flux run -N 3" in done.stderr
+
+
+def test_open_mpi_is_told_nothing_that_exceeds_the_slots_of_a_job(tmp_path, monkeypatch):
+    """mpirun has too few slots for ranks in words, and leaves ranks out of a list of hosts."""
+    monkeypatch.setattr(variables, "version_in_path", lambda: "5")
+    told, trees = JobInfo("PBS", ("n1", "n2"), None, (1, 2)), NodeInventory.of([read_synthetic("core:2")] * 2)
+    where = hb.allocate(NodeMachine("test", trees, told.hosts, job=told))
+    assert not list(orders_in_words("openmpi", where, 4))
+    assert list(orders_in_words("hydra", where, 4))
+    with pytest.raises(UnsupportedError, match="n1"):
+        mapping_variables(hb.Mapping([0, 1, 2], where), "openmpi", str(tmp_path / "hosts"))
+    assert mapping_variables(hb.Mapping([0, 2, 3], where), "openmpi", str(tmp_path / "hosts")).values

@@ -85,3 +85,7 @@ def test_hosts_of_an_allocation():
         match_hosts(["n2", "n2.site.org"], known)
     with pytest.raises(FormatError, match="1 of 1 hosts"):
         match_hosts(["n1"], ["n1.a", "n1.b"])
+    assert match_hosts(["11.0.0.2"], ["10.0.0.1", "11.0.0.2"]) == [1]
+    for absent in ("10.0.0.9", "10"):  # an address has no domain
+        with pytest.raises(FormatError, match=mentions(absent, "10.0.0.1")):
+            match_hosts([absent], ["10.0.0.1", "11.0.0.2"])

@@ -33,6 +33,7 @@ class Job:
 
     cores: dict[str, list[list[int]]]
     environment: dict[str, str] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)  # of hosts that have fewer of them than cores
 
     @property
     def hosts(self) -> list[str]:
@@ -337,8 +338,13 @@ def mpirun(version: str, words: list[str], folder: Path, job: Job) -> list[Place
         if taken.get("bind-to") != "none":
             raise RefusedError("the stand-in knows no binding of seq")
         hosts = hosts[:count]
+        full = any(hosts.count(host) > held for host, held in job.slots.items())
+        if full and not four and "oversubscribe" not in directives:
+            raise RefusedError("seq: ranks beyond the slots are left out (5.0.11)")
     elif policy == "rankfile":
         slots = _slots(folder, hostfile, job)
+        if not four:  # a host file takes slots of the job, and adds none
+            slots = {host: min(held, job.slots.get(host, held)) for host, held in slots.items()}
         hosts, cpus = _rankfile(version, folder, directives, taken, slots, job, count)
     elif policy is None and taken.get("bind-to") == "none" and hostfile is not None:
         slots = _slots(folder, hostfile, job)  # filled one host after the other
@@ -374,10 +380,12 @@ def _policy(taken: Taken, four: bool) -> tuple[str | None, dict[str, str]]:
 def _slots(folder: Path, hostfile: str | None, job: Job) -> dict[str, int]:
     """Return the slots of every host, those of the job without a file; equal names add up."""
     if hostfile is None:
-        return {host: len(job.cores[host]) for host in job.hosts}
+        return {host: len(job.cores[host]) for host in job.hosts} | job.slots
     slots: Counter[str] = Counter()
     for line in lines_of(folder, hostfile):
         host, *given = line.split()
+        if host.isdecimal() and host != str(int(host)):
+            raise RefusedError(f"hostfile: {host} is read as the number {int(host)} (5.0.11)")
         found = [word.partition("=")[2] for word in given if word.startswith("slots=")]
         if len(found) != len(given) or not all(one.isdecimal() for one in found):
             raise RefusedError(f"hostfile: {line}")
@@ -412,13 +420,16 @@ def _rankfile(
             raise RefusedError(f"rank {rank}: {host} has {len(units)} units, not {slot}")
         hosts.append(host)
         cpus.append(frozenset(cpu for number in wanted for cpu in units[number]))
+    beyond = "oversubscribe" in directives
     for host, held in Counter(hosts).items():
-        if held > slots[host]:
+        if held > slots[host] and not beyond:
             raise RefusedError(f"{held} ranks on {host}, which has {slots[host]} slots")
     held_by = Counter((host, cpu) for host, own in zip(hosts, cpus, strict=True) for cpu in own)
     allowed = version < "5" or "overload-allowed" in (taken.get("bind-to") or "")
     if max(held_by.values()) > 1 and not allowed:
         raise RefusedError("more processes than cpus on a resource: use overload-allowed")
+    if beyond and (taken.get("bind-to") or ":").startswith(":"):
+        return hosts, [None] * count  # oversubscribed ranks are bound only if a policy says so (5.0.11)
     return hosts, list(cpus)
 
 
@@ -433,6 +444,8 @@ def parse_rankfile(text: str, version: str) -> dict[int, tuple[str, str]]:
         if words is None:
             raise RefusedError(f"rankfile: bad syntax in {line!r}")
         rank, host, slot = int(words["rank"]), words["host"], words["slot"]
+        if host[0].isdigit() and "." in host and not re.fullmatch(r"[0-9]+(\.[0-9]+){3}", host):
+            raise RefusedError(f"rankfile: bad syntax in {line!r}")  # tried with 4.1.4 and 5.0.11
         if rank in found:
             raise RefusedError(f"rank {rank} is assigned twice")
         if version < "6" and len(f"{host} slot={slot}") >= RANKFILE_ROOM:

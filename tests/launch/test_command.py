@@ -24,6 +24,7 @@ from hopbytes.launch.observed import Seen, Verdict, _tail, compare, mapping_by_n
 from hopbytes.launch.start import (
     checked_command,
     launch_files,
+    machine_of_command,
     parsed,
     prepare_start,
     run_through,
@@ -509,3 +510,16 @@ def test_each_of_several_programs_needs_its_ranks():
     words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
     with pytest.raises(UnsupportedError, match="--bind-to also says"):
         checked_command(words, 4, several=True)
+
+
+@pytest.mark.parametrize(("option", "spec"), [
+    ("--hostfile hosts", "job:hosts"), ("--hostfile=hosts", "job:hosts"),
+    ("--hostfile missing", "job:missing"), ("--hostfile a,b", "job"), ("--hostfile .", "job"),
+    ("-x hostfile", "job"),
+])  # fmt: skip
+def test_the_host_file_of_a_command_is_its_machine(tmp_path, monkeypatch, option, spec):
+    """A file that is missing would otherwise end in hosts of another job, or in an error about jobs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hosts").write_text("n1 slots=2\n")
+    command = LaunchCommand.parse(["mpirun", *option.split(), "-n", "2", "./app"])
+    assert machine_of_command(command) == spec

@@ -322,6 +322,9 @@ def test_an_environment_that_hides_gpus_is_said():
     four = amd_files([(bus, part) for bus in (0x81, 0xC1) for part in range(2)])
     (notice,) = gpu_notices(node_from_files(four, None), {"ROCR_VISIBLE_DEVICES": "2,3"})
     assert "ROCR_VISIBLE_DEVICES=2,3 shows 2 of the 4 GPUs" in notice
+    for hidden, shown in {"": 0, "-1": 0, "0,-1,2,3": 1, "0,0,0,0": 1, "GPU-a,GPU-b, 2": 3}.items():
+        (notice,) = gpu_notices(node_from_files(four, None), {"ROCR_VISIBLE_DEVICES": hidden})
+        assert f" shows {shown} of the 4 GPUs" in notice
 
 
 def test_books_of_ibm_z_hold_their_packages():

@@ -12,6 +12,10 @@ from several_hosts import ENVIRONMENT, mpirun
 import hopbytes as hb
 from helpers.paths import executable
 from helpers.placements import cores_in_node, expand, place
+from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.job import JobInfo
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 
 pytestmark = pytest.mark.launcher
 
@@ -94,6 +98,18 @@ def test_open_mpi_5_binds_to_hardware_threads(tmp_path):
     check_map(ask(tmp_path, launcher, receipt.launch), mapping, HOSTS)
 
 
+@pytest.mark.parametrize(("threads", "pe"), [(1, [11, 3, 2, 8, 0, 30]), (2, [6, 0, 21, 2, 40])])
+def test_open_mpi_5_takes_more_ranks_on_a_host_than_its_slots(tmp_path, threads, pe):
+    """The job has two tasks on each of four hosts of eight cores; some get three, bound as always."""
+    launcher = mpirun(5)
+    (tmp_path / "node.xml").write_text(node_xml(2, 4, threads))
+    tree, job = read_synthetic(f"pack:2 core:4 pu:{threads}"), JobInfo("PBS", HOSTS, None, (2,) * 4)
+    machine = NodeMachine("test", NodeInventory.of([tree] * 4), HOSTS, job=job)
+    mapping = hb.Mapping(pe, hb.allocate(machine, per="pu"), {"problem": "processes"})
+    receipt = hb.write(mapping, tmp_path / "rankfile", "openmpi")
+    check_map(ask(tmp_path, launcher, receipt.launch, slots=2), mapping, HOSTS)
+
+
 @pytest.mark.parametrize("launched", ["block", "cyclic"])
 def test_new_ranks_count_on_what_open_mpi_5_does(tmp_path, launched):
     """The process with old rank i sits where the mapping wants the task of its new rank."""
@@ -106,10 +122,10 @@ def test_new_ranks_count_on_what_open_mpi_5_does(tmp_path, launched):
     check_map({new[old]: place_of for old, place_of in found.items()}, mapping, HOSTS)
 
 
-def ask(folder, launcher, launch):
+def ask(folder, launcher, launch, slots=8):
     """Let the launcher say on four invented nodes where it would put and bind each rank."""
     simulator = (
-        "--prtemca ras simulator --prtemca ras_simulator_num_nodes 4 --prtemca ras_simulator_slots 8 "
+        f"--prtemca ras simulator --prtemca ras_simulator_num_nodes 4 --prtemca ras_simulator_slots {slots} "
         "--prtemca ras_simulator_topo_files node.xml --do-not-launch --display map"
     )
     command = launch.replace("mpirun", f"{launcher} {simulator}", 1)

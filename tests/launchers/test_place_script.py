@@ -118,7 +118,8 @@ MIG = "MIG-feb88891,MIG-a25704ba,MIG-50f1c4c9"
     ("own", "expected"),
     [
         ("0,1", "1"), ("1", "1"), ("3,1,2", "1"), ("", "1"), ("NoDevFiles", "1"), (MIG, "MIG-a25704ba"),
-        ("GPU-7fdaf0a5,GPU-1", "GPU-1"), ("0", None), ("2,3", None), ("10,11", None), ("MIG-feb88891", None),
+        ("GPU-7fdaf0a5,GPU-1", "GPU-1"), ("0,GPU-1", "GPU-1"), ("0,-1", None), ("-1,none", None),
+        ("0", None), ("2,3", None), ("10,11", None), ("MIG-feb88891", None),
     ],
 )  # fmt: skip
 def test_a_list_of_the_job_holds(tmp_path, own, expected):

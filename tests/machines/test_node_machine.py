@@ -2,10 +2,14 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hopbytes as hb
+from helpers.errors import refused
 from helpers.strategies import check_groupings
+from hopbytes.errors import UnsupportedError
 from hopbytes.machines.allocate.units import units_of
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind
 from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
@@ -144,3 +148,17 @@ def test_unlike_nodes_make_a_machine_that_keeps_its_promises(roots):
         places = (machine.node_of_core() == node).nonzero()[0]
         cpus = machine.inventory.os_cpus()
         assert cpus[places].tolist() == tree.os_pus.tolist()
+
+
+@pytest.mark.parametrize("hosts", ["", "@n[1-2]"])
+def test_the_distance_of_what_a_node_has_once_is_not_that_of_nodes(hosts):
+    """As in a job that has one package of every node: what is farther apart than packages are nodes."""
+    spec = f"synthetic:pack:1 l3:2 core:2{hosts}"
+    plain, given = hb.allocate(spec), hb.allocate(spec, distance="l3=4,package=12")
+    for where in (given, hb.allocate(f"{spec}:l3=4:package=12"), hb.allocate(given.machine.spec())):
+        levels = {level.name: level.distance for level in where.machine.levels}
+        assert levels == {level.name: level.distance for level in plain.machine.levels} | {"l3": 4}
+        assert len([notice for notice in where.notices if "package" in notice]) == 1
+    assert not [notice for notice in plain.notices if "package" in notice]
+    with refused(UnsupportedError, "packagges"):
+        hb.allocate(spec, distance="packagges=12")

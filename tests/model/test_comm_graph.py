@@ -259,3 +259,23 @@ def test_j_of_the_model_is_j_of_its_mapping():
     model = hb.map_tasks(graph.quotient(block), "node:2@10 core:4@1", "eco")
     tasks = hb.evaluate(graph, hb.Mapping(model.pe[block], model.where))
     assert tasks.comm_cost == model.info["comm_cost"]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        CommGraph.from_dense, CommGraph.of, lambda masked: CommGraph.from_dense(np.ones((2, 2)), masked),
+        lambda masked: CommGraph.from_edges([0, 1], [1, 0], masked[0]),
+        lambda masked: CommGraph.from_edges(masked[0], [1, 0]),
+        lambda masked: Mapping(masked[0], allocate("core:2")),
+        lambda masked: hb.map_tasks("stencil:2x1", "core:2", constraints=hb.Constraints(initial=masked[0])),
+        lambda masked: hb.Remapper(
+            CommGraph.from_edges([0, 1], [1, 0]), "core:2", [0, 1], imbalance="100%"
+        ).apply(edges=masked[:, [0, 1, 1]]),
+    ],
+)  # fmt: skip
+def test_masked_entries_are_no_numbers(read):
+    """What lies under a mask was never meant, and is not missing either: nothing says what to take."""
+    with pytest.raises(FormatError, match=mentions("masked entries", "expected")):
+        read(np.ma.masked_array([[0, 1], [1, 0]], mask=[[False, True], [False, False]]))
+    read(np.ma.masked_array([[0, 1], [1, 0]]))

@@ -72,6 +72,14 @@ def test_files(tmp_path, monkeypatch):
     file.write_text("n1\nn2 n3\nbad!name\n")
     with pytest.raises(FormatError, match=mentions("hosts:3", "'bad!name'")):
         read_hosts(str(file))
+    file.write_text("n1 me@n2 n[3-4]\nn5 2 all.q@n5 UNDEFINED\nn6 slots=2 max_slots=4\nn7 16\n")
+    assert read_hosts(str(file)) == tuple(f"n{number}" for number in range(1, 8))
+    file.write_text("// mine\nn1 // the first\n")
+    assert read_hosts(str(file)) == ("n1",)
+    for text, what in {"n1\nrank 0=n1 slot=0\n": "rankfile", "n1\n::1\n": "IPv6"}.items():
+        file.write_text(text)
+        with pytest.raises(FormatError, match=mentions("hosts:2", what)):
+            read_hosts(str(file))
     file.write_text("# nobody\n")
     with pytest.raises(FormatError, match="without a host name"):
         read_hosts(str(file))
@@ -144,9 +152,11 @@ def test_relative_hosts_of_open_mpi(tmp_path):
     ("n1 4\n", "hosts:1 HOST:N"), ("rank 0=n1 slot=1\n", "hosts:1 rankfile"), ("+e:2\n", "hosts:1 +e:2"),
     ("n1 slots=-1\n", "hosts:1 slots=-1"), ("n1 slots=1234567890\n", "hosts:1 slots="),
     ("n1 max_slots=x slots=2\n", "hosts:1 max_slots=x"), ("n1\nRank 0=n1\n", "hosts:2 rankfile"),
-    ("n1 slots=2 4\n", "hosts:1 slots=2 4"), ("n1:2 cpu=2\n", "hosts:1 n1:2 HOST:N"),
+    ("n1 slots=2 4\n", "hosts:1 slots=2 4"), ("n1 4 n2 4\n", "hosts:1 n1 4 n2"),
+    ("n1:2 cpu=2\n", "hosts:1 n1:2 HOST:N"),
     ("# nobody\n", "hosts a file without a host"),
     ("^n1\nn1\n", "hosts a file without a host"),
+    ("n1\nfe80::1 slots=4\n", "hosts:2 fe80::1 IPv6"), ("me@2001:db8::5\n", "hosts:1 2001:db8::5 IPv6"),
     ("n;1\n", "hosts:1 n;1"), ("a@b@n1\n", "hosts:1 a@b@n1"),
 ])  # fmt: skip
 def test_faults_by_line(tmp_path, content, words):

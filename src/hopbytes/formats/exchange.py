@@ -27,7 +27,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec, pattern
 from hopbytes.text.hostlist import read_hosts
 from hopbytes.text.open_input import MAX_BYTES, path_text
-from hopbytes.util.checks import check_texts, check_truths, texts_of, thread_count, whole
+from hopbytes.util.checks import check_texts, check_truths, hosts_of, thread_count, whole
 from hopbytes.util.integers import MAX_SUM
 
 
@@ -193,7 +193,7 @@ def _options(**facts: Any) -> dict[str, Any]:
     made: dict[str, Callable[[Any], Any]] = {
         "where": Allocation.of, "graph": CommGraph.checked,
         "n": lambda n: whole("n", n, 0),
-        "hosts": lambda hosts: read_hosts(hosts if isinstance(hosts, str) else texts_of("hosts", hosts)),
+        "hosts": lambda hosts: read_hosts(hosts_of(hosts)),
     }  # fmt: skip
     given = {name: value for name, value in facts.items() if value is not None}
     return given | {name: make(given[name]) for name, make in made.items() if name in given}
@@ -263,7 +263,7 @@ def write(
     format: str | None = None,
     *,
     force: bool = False,
-    hosts: str | Sequence[str] | None = None,
+    hosts: str | os.PathLike[str] | Sequence[str] | None = None,
     allowed: str | None = None,
     oversubscribe: bool = False,
     version: str | None = None,
@@ -287,7 +287,7 @@ def write(
         Overwrite an existing file that hopbytes did not write. hopbytes recognises its own files by the
         words "written by hopbytes" near the start; those of formats without comments by an attribute of the
         file, which a copy or a file system may not have.
-    hosts : str or sequence of str, optional
+    hosts : str, path or sequence of str, optional
         For mappings, as all up to `metrics`: names of the nodes, ``"n[1-4]"``. A format ignores
         what it does not need.
     allowed : str, optional

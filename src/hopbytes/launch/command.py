@@ -155,7 +155,7 @@ class LaunchCommand:
         own = len(self.start) - self.start.index(self.tool)  # `flux run` has two words
         ours, program = options_of(self.launcher, words[own:])
         launcher, typed = self.launcher, self.options
-        if any(option.name == "map-by" and option.value == "seq" for option in ours):
+        if any(option.name == "map-by" and option.value.startswith("seq") for option in ours):
             # With `--map-by seq` the list of hosts is the mapping itself, so it replaces the user's list.
             typed = tuple(option for option in typed if option.name not in launcher.hosts)
         # The user's option is kept, unless it may be given once for every variable.

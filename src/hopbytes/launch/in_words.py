@@ -103,6 +103,9 @@ def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str,
     if row.by_name and hosts != sorted(hosts, key=natural_key):
         return
     share = int(counts[used[0]])
+    slots = {} if machine.job is None else machine.job.slots
+    if form.startswith("openmpi") and any(share > slots.get(host, share) for host in hosts):
+        return  # mpirun has not enough slots
     named = f" -hosts {','.join(hosts)}" if hosts else ""
     if len(named) > LONGEST_ARGUMENT:
         return

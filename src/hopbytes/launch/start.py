@@ -114,8 +114,10 @@ def with_programs_of(command: LaunchCommand, graph: CommGraph, *, programs: bool
 def machine_of_command(command: LaunchCommand) -> str:
     """Return the machine spec of a command: that of the host file it names, else that of the job."""
     for option in (option for part in command.parts for option in part.options):
-        if option.name in HOST_FILES and os.path.isfile(option.value):
-            return f"job:{option.value}"
+        name = option.value if option.name in HOST_FILES else ""
+        # A file that is missing is read as well, for the error; a pipe, or several files, are the launcher's.
+        if os.path.isfile(name) or (name and "," not in name and not os.path.exists(name)):
+            return f"job:{name}"
     return "job"
 
 

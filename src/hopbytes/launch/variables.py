@@ -139,6 +139,10 @@ def mapping_variables(
     if name == "openmpi":
         launch = prepare(chosen, given)
         _check_first_cores(chosen)
+        full = launch.beyond_slots()
+        if full:  # tried with 5.0.11: beyond the slots it leaves ranks out, or binds none by variables
+            what = f"{full} gets more ranks than its job or host file gives it slots"
+            raise UnsupportedError(f"{what}, which variables of Open MPI 5 cannot say: use 'hopbytes run'")
         may_write(path, force)
         atomic_write({path: hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ...")}, ())
         command = f"mpirun -n {launch.n} --hostfile {shlex.quote(path)} --map-by seq --bind-to core {PROGRAM}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
@@ -81,7 +81,11 @@ class NodeMachine(Machine):
         return KnownHosts(self.hosts)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        assumed = (notice for tree in self.inventory.trees for notice in tree.notices)
+        assumed = [notice for tree in self.inventory.trees for notice in tree.notices]
+        unused = _once_in_nodes(self.topology, self.inventory.same_as, self.replaced)
+        if unused:
+            what = " or of ".join(unused)
+            assumed.append(f"no node has two of {what}: the distance that was given for it is not used")
         return (*self.warnings, *dict.fromkeys(assumed))
 
     def spec(self) -> str:
@@ -89,7 +93,9 @@ class NodeMachine(Machine):
 
     def with_distances(self, distances: Mapping[str, int]) -> NodeMachine:
         resolved = _resolved(self.topology, self.inventory.same_as, distances)
-        return replace(self, replaced={**self.replaced, **resolved})
+        unused = _once_in_nodes(self.topology, self.inventory.same_as, distances)
+        kept = {kind: distances[kind] for kind in unused}
+        return replace(self, replaced={**self.replaced, **resolved, **kept})
 
     def repeated(self, hosts: Sequence[str]) -> NodeMachine | None:
         """The machine of several such nodes with these names; None where this one has several nodes."""
@@ -106,9 +112,20 @@ class NodeMachine(Machine):
 def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, int]) -> dict[str, int]:
     """Name levels by the names they have in the tree; a merged kind means the level it became."""
     known = [tier.name for tier in tree.tiers]
-    found = {name if name in known else same_as.get(name, name): d for name, d in distances.items()}
+    unused = _once_in_nodes(tree, same_as, distances)
+    found = {
+        name if name in known else same_as.get(name, name): distance
+        for name, distance in distances.items()
+        if name not in unused
+    }
     check_levels(found, known)
     return found
+
+
+def _once_in_nodes(tree: Tree, same_as: Mapping[str, str], kinds: Iterable[str]) -> list[str]:
+    """Return the kinds of which no node has two units, so that their distance is that of no two places."""
+    known = [tier.name for tier in tree.tiers]
+    return [kind for kind in kinds if kind not in known and same_as.get(kind) == "node"]
 
 
 def cut_overrides(text: str) -> tuple[str, dict[str, int]]:

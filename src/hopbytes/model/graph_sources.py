@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.util.integers import bad_graph, task_numbers
+from hopbytes.util.integers import bad_graph, refuse_masked, task_numbers
 
 
 class NetworkxGraph(Protocol):
@@ -35,6 +35,8 @@ class Arcs(NamedTuple):
 
 def of_dense(matrix: ArrayLike, messages: ArrayLike | None) -> Arcs:
     """Return the arcs of a square matrix: all entries that are not 0."""
+    refuse_masked("matrix", matrix)
+    refuse_masked("message matrix", messages)
     try:
         dense = np.asarray(matrix)
     except ValueError:

@@ -15,6 +15,7 @@ from hopbytes._frozen import own, owned
 from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.given_as_text import converted
+from hopbytes.util.integers import refuse_masked
 
 if TYPE_CHECKING:
     import pandas
@@ -276,6 +277,7 @@ def check_tasks(graph: CommGraph, tasks: int, name: str = "mapping") -> None:
 
 def _integers(pe: ArrayLike) -> Any:
     """Return numbers of PEs as an array of one dimension, of any type of integers."""
+    refuse_masked("mapping", pe)
     try:
         array = np.asarray(pe)
     except ValueError:

@@ -13,6 +13,7 @@ from hopbytes._arrays import Array, Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.util.checks import listed
+from hopbytes.util.integers import refuse_masked
 
 #: A set of numbers, as callers give it.
 Numbers: TypeAlias = Sequence[int] | Array
@@ -93,6 +94,7 @@ def collect_batch(
     if isinstance(edges, tuple) and len(edges) == 3 and all(isinstance(each, np.ndarray) for each in edges):
         columns = [_integers("edges", each) for each in edges]
     else:
+        refuse_masked("edges", edges)
         triples = listed("edges", edges, "triples of two tasks and a volume")
         table = _integers("edges", triples) if triples else np.empty((0, 3), np.int64)
         if table.ndim != 2 or table.shape[1] != 3:
@@ -177,6 +179,7 @@ def _not_negative(what: str, numbers: Int64) -> None:
 
 
 def _integers(name: str, values: ArrayLike) -> Int64:
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
     except ValueError:

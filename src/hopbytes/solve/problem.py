@@ -22,7 +22,7 @@ from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.util.checks import whole
-from hopbytes.util.integers import check_limit
+from hopbytes.util.integers import check_limit, refuse_masked
 
 #: Limit of the sum of migration prices, so that it and twice the communication cost fit in 63 bits.
 MOST_PRICE = 2**58
@@ -182,6 +182,7 @@ def _initial(n: int, where: Allocation, initial: Mapping | Array) -> Int32:
 
 
 def _integers(what: str, values: ArrayLike) -> Array:
+    refuse_masked(what, values)
     try:
         array = np.array(values)  # a copy, which nothing changes after it was checked
     except ValueError:

@@ -21,6 +21,7 @@ LONGEST_ARGUMENT = 100_000
 #: The last number of a name, and what is before and behind it.
 LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)", re.ASCII)
 HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
+ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", re.ASCII)
 #: A name that can stand in a command or begin a line: no dash or dot is first.
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: A word of a list of hosts; commas and blanks in brackets do not end it.
@@ -130,19 +131,34 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
     hosts: dict[str, None] = {}
     table = False  # node,group,switch: the first column has the names
     for number, line in _numbered_lines(where, stream):
-        words = line.partition("#")[0].split()
+        words = line.partition("#")[0].partition("//")[0].split()
+        _refuse_other_files(where, number, words)
         if words and not hosts and not table and is_table(line):
             table = True
         elif words and table:
             hosts[line.partition(",")[0].strip()] = None
-        elif words:
-            host = HOST_OF_FILE.fullmatch(words[0])
-            hosts.update(dict.fromkeys(expand_hosts(host[1] if host else words[0], where, number)))
+        for word in [] if table else _hosts_of_line(words):
+            host = HOST_OF_FILE.fullmatch(word)
+            hosts.update(dict.fromkeys(expand_hosts(host[1] if host else word, where, number)))
         if len(hosts) > MAX_HOSTS:
             raise FormatError(where, number, f"more than {MAX_HOSTS} hosts")
     if not hosts:
         raise FormatError(where, None, "a file without a host name, expected one per line")
     return tuple(hosts)
+
+
+def _hosts_of_line(words: list[str]) -> list[str]:
+    """Return the words of a line that are hosts: the first, or all where nothing is said about it."""
+    facts = len(words) > 1 and (words[1].isdecimal() or any("=" in word for word in words))
+    return words[:1] if facts else words
+
+
+def _refuse_other_files(where: str, line: int, words: Sequence[str]) -> None:
+    """Refuse lines of a rankfile, of which the first word is no host, and addresses that are no names."""
+    if len(words) > 1 and words[0].lower() == "rank" and "=" in words[1]:
+        raise FormatError(where, line, f"{' '.join(words)[:60]!r} of a rankfile, expected a host")
+    if words and words[0].count(":") > 1 and HOST_OF_FILE.fullmatch(words[0]) is None:
+        raise FormatError(where, line, f"{words[0][:60]!r}, expected the name of a host, not an IPv6 address")
 
 
 def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
@@ -153,6 +169,11 @@ def distinct_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+def short_name(host: str) -> str:
+    """Return the name of a host without its domain; an address has none."""
+    return host if ADDRESS.fullmatch(host) else host.partition(".")[0]
+
+
 def match_hosts(
     wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "`hosts`"
 ) -> list[int]:
@@ -160,11 +181,11 @@ def match_hosts(
     exact = {name: node for node, name in enumerate(known)}
     short: dict[str, list[int]] = {}
     for node, name in enumerate(known):
-        short.setdefault(name.partition(".")[0], []).append(node)
+        short.setdefault(short_name(name), []).append(node)
     named: dict[int, str] = {}
     missing = []
     for name in wanted:
-        nodes = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
+        nodes = [exact[name]] if name in exact else short.get(short_name(name), [])
         if len(nodes) != 1:
             missing.append(name)
         elif nodes[0] in named:
@@ -184,8 +205,8 @@ def match_hosts(
 #: Words for the number of slots and its bound, as Open MPI has them, and words that it refuses.
 SLOTS, MISTAKEN = ("slots", "count", "cpu"), ("slot", "cpus", "cores", "np", "ppn")
 BOUNDS = tuple(f"{a}{joint}{b}" for joint in "-_" for w in SLOTS for a, b in (("max", w), (w, "max")))
-#: Lines of Grid Engine: ``n1 4 all.q@n1 UNDEFINED``.
-GRID_ENGINE = re.compile(r"\S+ [0-9]{1,9} [^\s=]+ [^\s=]+", re.ASCII)
+#: Lines of Grid Engine: ``n1 4 all.q@n1 UNDEFINED``. With a number at the end it is a list of LSF in a line.
+GRID_ENGINE = re.compile(r"\S+ [0-9]{1,9} [^\s=]+ (?![0-9]+$)[^\s=]+", re.ASCII)
 RELATIVE = re.compile(r"\+n([0-9]{1,7})", re.ASCII | re.IGNORECASE)
 
 Slots = tuple[tuple[str, ...], tuple[int | None, ...]]
@@ -209,6 +230,7 @@ def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:
         words = "=".join(part.strip() for part in text.split("=")).split()
         if not words:
             continue
+        _refuse_other_files(path, number, words)
         hosts, count = _one_line(path, number, words, allocated)
         if words[0].startswith("^"):
             excluded.update(hosts)

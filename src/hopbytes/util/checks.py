@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,3 +100,11 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
     if not all(isinstance(text, str) for text in texts):
         raise WrongTypeError(f"{what} {value!r}, expected {expected}")
     return texts
+
+
+def hosts_of(value: object) -> str | tuple[str, ...]:
+    """Return hosts as a text, which may be the name of a file, or as names in their order."""
+    if isinstance(value, Set):  # its order differs from one process to the next
+        raise WrongTypeError(f"hosts {value!r}, expected names in an order, such as a list of them")
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return text if isinstance(text, str) else texts_of("hosts", text)

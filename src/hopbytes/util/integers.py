@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,17 @@ def check_limit(what: str, value: int, most: int, divided: str = "them") -> None
     if value > most:
         limit = "2^63 - 1" if most == MAX_SUM else f"2^{most.bit_length() - 1}"
         raise ScaleError(f"{what}, more than {limit}: divide {divided} by {-(-value // most)} or more")
+
+
+def refuse_masked(where: str, values: object) -> None:
+    """Raise FormatError for an array of NumPy that hides some entries, whose values mean nothing."""
+    masked = sys.modules.get("numpy.ma")  # who has such an array has loaded what makes them
+    hidden = 0
+    if masked is not None and isinstance(values, masked.MaskedArray):
+        hidden = int(np.count_nonzero(masked.getmaskarray(values)))
+    if hidden:
+        what = f"{hidden} masked entries, expected a number for each (`filled(0)` makes them 0)"
+        raise FormatError(where, None, what)
 
 
 def task_numbers(name: str, values: ArrayLike) -> Int32:
@@ -94,6 +106,7 @@ def _factor(array: NDArray[np.floating[Any]], factor: int, most: int) -> int:
 
 
 def _array(name: str, values: ArrayLike) -> Array:
+    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except ValueError:

@@ -114,6 +114,13 @@ def test_a_recorded_run_is_repeated_where_nodes_have_room(hosts, named, expected
     assert found is None if expected is None else found.tolist() == expected
 
 
+@pytest.mark.parametrize("names", [("10.0.0.1", "10.0.0.2"), ("n1.a", "n1.b")])
+def test_recorded_hosts_that_begin_alike_are_different(names):
+    hosts = [names[number] for number in (1, 0, 1, 0)]
+    graph = hb.CommGraph.from_edges([0], [1], n=4, meta={"recorded": {"hosts": hosts}})
+    assert as_recorded(graph, hb.allocate("node:2@10 core:2@1", hosts=names)).tolist() == [2, 0, 3, 1]
+
+
 def test_ranks_in_order_keep_numbers_of_tasks_that_were_asked_for():
     where = hb.allocate("node:3@10 core:3@1")
     pe = [8, 6, 3, 0]

@@ -292,3 +292,12 @@ def test_a_pod_finds_its_node_rank_by_node_or_by_its_own_name(tmp_path):
     assert "--node-rank=1 " in run(AM="job-workers-0-7", NODE_NAME=NODES[2]).stdout
     assert "--node-rank=2 " in run(AM="node-b").stdout
     assert run(AM="job-workers-0-7").returncode == 1
+
+
+@pytest.mark.parametrize(("count", "option"), [(2000, ""), (4500, "--server-side ")])
+def test_objects_that_kubectl_cannot_annotate_are_applied_by_the_server(count, option):
+    """kubectl keeps what it applies in an annotation, of which the server takes 262144 bytes."""
+    hosts = tuple(f"job-workers-0-{number}" for number in range(count))
+    written = write("kubernetes", place(f"node:{count} core:1", range(count), hosts=hosts))
+    assert written.launch == f"kubectl apply {option}-f {{stem}}"
+    assert (len(json.dumps(written.files[""])) > 262144) == bool(option)

@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.errors import mentions, refused
 from helpers.paths import hwloc_sample
 from helpers.strategies import machines
-from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError, WrongTypeError
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.kinds.table import Table
 from hopbytes.show.describe import machine_facts, machine_text
@@ -296,3 +296,19 @@ def test_loads_follow_capacities(preset):
 def test_an_excluded_part_keeps_the_capacities_of_the_rest():
     where = hb.allocate("node:3@10:cap=[1,2,3] core:2@1", exclude="node=1")
     assert where.capacity.tolist() == [1, 1, 3, 3]
+
+
+@pytest.mark.parametrize("machine", [4, ["node:2", "core:2"], b"core:4", {"core": 4}, np.ones((2, 2))])
+def test_what_is_no_machine_is_said_by_its_type(machine):
+    with refused(WrongTypeError, f"the machine is a {type(machine).__name__}"):
+        hb.allocate(machine)
+
+
+def test_hosts_are_a_file_by_its_path_or_names_in_an_order(tmp_path):
+    """Sets of texts have another order in every process."""
+    path = tmp_path / "hosts"
+    path.write_text("b\na\n")
+    assert hb.allocate("node:2 core:1", hosts=path).hosts == ("b", "a")
+    assert hb.allocate("node:2 core:1", hosts=["b", "a"]).hosts == ("b", "a")
+    with refused(WrongTypeError, "hosts", "order"):
+        hb.allocate("node:2 core:1", hosts={"b", "a"})

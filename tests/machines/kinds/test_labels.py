@@ -214,3 +214,19 @@ def test_one_node_of_kubernetes(tmp_path):
     items = kubernetes({"n1": {LEAF: "s"}, "n2": {LEAF: "s"}})["items"]
     assert machine(tmp_path, items[0]).known_hosts.names == ("n1",)
     assert machine(tmp_path, items).known_hosts.names == ("n1", "n2")
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Topology", "JobSet", "Status"])
+def test_other_objects_of_kubernetes_are_named(tmp_path, kind):
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}}))
+    with refused(FormatError, "nodes.json", kind, "kubectl get nodes"):
+        hb.allocate(f"labels:{path}")
+
+
+@pytest.mark.parametrize("content", [[], {"apiVersion": "v1", "kind": "List", "items": []}])
+def test_a_list_without_nodes(tmp_path, content):
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(content))
+    with refused(FormatError, "nodes.json", "without nodes", "kubectl get nodes"):
+        hb.allocate(f"labels:{path}")

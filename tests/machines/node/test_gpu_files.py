@@ -549,3 +549,11 @@ def test_a_file_without_affinities(tmp_path):
     path.write_text(re.sub('affinity="[^"]*"', "", NCCL.read_text()))
     where = hb.allocate(f"nvidia:{path}")
     assert (where.k, where.has_cores, where.os_pus(0)) == (4, False, None)
+
+
+@pytest.mark.parametrize("numbers", [(0, 0), (0, -1)])
+def test_gpus_in_json_have_numbers_of_their_own(tmp_path, numbers):
+    path = tmp_path / "topo.json"
+    path.write_text(json.dumps([{"gpu": number, "links": []} for number in numbers]))
+    with pytest.raises(FormatError, match=mentions("topo.json", f"GPU {numbers[1]}", "amd-smi")):
+        read_gpu_hosts(str(path))

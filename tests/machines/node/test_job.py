@@ -12,7 +12,7 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.machines.kinds.local import nodes_of
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.job import JobInfo, find_job, read_flux
+from hopbytes.machines.node.job import JobInfo, find_job, read_flux, same_host
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
 
@@ -27,6 +27,20 @@ def test_pbs_counts_lines(tmp_path):
 def test_lsf_in_both_forms():
     assert find_job({"LSB_MCPU_HOSTS": "h1 16 h2 8"}) == JobInfo("LSF", ("h1", "h2"), (16, 8))
     assert find_job({"LSB_HOSTS": "h1 h1 h2"}) == JobInfo("LSF", ("h1", "h2"), (2, 1))
+
+
+def test_names_of_one_host():
+    assert same_host("n1", "n1.site")
+    assert same_host("n1.site", "n1")
+    assert not same_host("10", "10.0.0.1")
+    assert not same_host("10.0.0.1", "10.0.0.2")
+
+
+@pytest.mark.parametrize("name", ["LSB_MCPU_HOSTS", "LSB_HOSTS"])
+def test_lsf_with_a_list_that_is_blank(name):
+    with refused(FormatError, "LSB_MCPU_HOSTS", "no host"):
+        find_job({name: " "})
+    assert find_job({name: " ", "LSB_HOSTS": "h1"}).hosts == ("h1",)
 
 
 def test_lsf_leaves_out_the_host_that_starts_the_job(tmp_path):

@@ -12,6 +12,7 @@ from hopbytes.model.capacities import common_divisor, shares_in_order
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import recorded_hosts
+from hopbytes.text.hostlist import short_name
 from hopbytes.util.random_numbers import RandomNumbers
 
 #: Values of ``info["slots"]`` if the user or the job prescribed the numbers of tasks per node.
@@ -60,9 +61,12 @@ def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
     ends = np.append(first[1:], where.k)
     names = list(dict.fromkeys(hosts))
     number = {name: place for place, name in enumerate(names)}
-    short = [where.hosts[node].partition(".")[0] for node in nodes] if where.hosts else []
-    if {name.partition(".")[0] for name in names} <= set(short):
-        number = {name: short.index(name.partition(".")[0]) for name in names}
+    known = [where.hosts[node] for node in nodes] if where.hosts else []
+    for key in (str, short_name):  # whole names, else those without a domain
+        own = list(map(key, known))
+        if set(map(key, names)) <= set(own):
+            number = {name: own.index(key(name)) for name in names}
+            break
     if max(number.values()) >= len(nodes):
         return None
     unit = np.array([number[host] for host in hosts])

@@ -16,7 +16,7 @@ from hopbytes.formats.mappings.launch_files import Launch, LaunchFormat
 from hopbytes.formats.mappings.numbering import Line
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.hostlist import NODE_NAME
+from hopbytes.text.hostlist import NODE_NAME, short_name
 
 #: Largest number of ranks that a file may name; it bounds the memory of a reader.
 MAX_RANKS = 2**27
@@ -128,9 +128,9 @@ def node_of_host(where: Allocation, known: dict[str, int], host: str, line: Line
         return known[host]
     if not known and int(where.machine.node_of_core()[-1]) == 0:
         return 0
-    short = [node for name, node in known.items() if name.split(".")[0] == host.split(".")[0]]
-    # A domain may be missing on either side; addresses are not abbreviated that way.
-    if len(short) == 1 and not host.replace(".", "").isdigit():
+    # A domain may be missing on either side.
+    short = [node for name, node in known.items() if short_name(name) == short_name(host)]
+    if len(short) == 1:
         return short[0]
     names = ", ".join(list(known)[:4]) + (", …" if len(known) > 4 else "")
     expected = f"one of {names}" if known else "a machine whose nodes have names (`hosts`)"

@@ -18,9 +18,12 @@ from hopbytes.formats.mappings.place_script import template
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders, training_of
+from hopbytes.text.hostlist import short_name
 
 #: Largest size of a ConfigMap that Kubernetes accepts.
 LARGEST = 2**20
+#: Largest annotation; kubectl keeps the whole object in one unless it leaves that to the server.
+LARGEST_ANNOTATION = 2**18
 
 #: Beginning of a ConfigMap.
 _CONFIG_MAP = """\
@@ -99,7 +102,8 @@ class Kubernetes(LaunchFormat, form="kubernetes"):
             f"train.py`; {names[0]} must resolve to the pod of rank 0 (hostNetwork or a headless service)"
         )
         notices = (PLACEHOLDERS, notice) if launch.hosts_unknown else (notice,)
-        return Written({"": text}, "kubectl apply -f {stem}", notices)
+        large = len(json.dumps(text)) > LARGEST_ANNOTATION
+        return Written({"": text}, f"kubectl apply {'--server-side ' if large else ''}-f {{stem}}", notices)
 
 
 class Mesh(LaunchFormat, form="mesh"):
@@ -187,8 +191,8 @@ def _script(hosts: list[str], count: int) -> str:
 
 def _pattern(host: str, names: list[str]) -> str:
     """Return the shell pattern of the names that `hostname` may print: with and without the domain."""
-    short = host.split(".")[0]
-    alone = short != host and sum(name.split(".")[0] == short for name in names) == 1
+    short = short_name(host)
+    alone = short != host and sum(short_name(name) == short for name in names) == 1
     return f"{host}|{host}.*" + (f"|{short}" if alone else "")
 
 

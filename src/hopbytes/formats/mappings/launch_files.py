@@ -111,6 +111,13 @@ class Launch:
         """Largest number of tasks on one PE; 1 unless slots are oversubscribed."""
         return int(self.mapping.tasks_per_pe().max())
 
+    def beyond_slots(self) -> str:
+        """Return a host with more tasks than its job, or a host file, gives it slots; "" without one."""
+        job = self.mapping.where.machine.job
+        slots = {} if job is None else job.slots
+        counts = zip(self.hosts, self.tasks_per_node().tolist(), strict=True)
+        return next((host for host, count in counts if count > slots.get(host, count)), "")
+
     def runs(self) -> list[Run]:
         starts = np.flatnonzero(np.diff(self.node, prepend=-1)).tolist()
         ends = [*starts[1:], self.n]

@@ -36,9 +36,15 @@ HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfil
 #: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
 #: (``tmp_rank_assignment`` and ``slot_list`` of rmaps_rank_file; tried with 5.0.11).
 LONGEST_SLOT = 63
+#: Names that the scanner of rankfiles divides at their first dot; it takes addresses as a whole.
+DIVIDED = re.compile(r"(?![0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z)[0-9][^.]*\..*", re.ASCII)
 #: Beginning of the list of hosts that hopbytes writes for ``--map-by seq``.
 SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 CHECK = "'hopbytes verify' shows where ranks would run"
+BEYOND = (
+    "{host} gets more ranks than its job or host file gives it slots: Open MPI 5 is told to accept that "
+    "(oversubscribe)"
+)
 
 
 class OpenMpi(LaunchFormat, form="openmpi"):
@@ -62,15 +68,21 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         if version not in (None, "4", "5"):
             raise UnsupportedError(f"version={version!r} of Open MPI, expected '4' or '5'")
         launch = prepare(mapping, options)
+        full = launch.beyond_slots()
+        _check_names(launch.used_hosts)
         if not launch.binds:
-            return _in_sequence(launch)
+            return _in_sequence(launch, full)
         slots, threads = _slots(launch)
         longest = max(
             len(f"{launch.host(task)} slot={slots[pe]}") for task, pe in enumerate(mapping.pe.tolist())
         )
         if longest > LONGEST_SLOT:
             reason = f"a host and its cores need {longest} characters, of which Open MPI reads {LONGEST_SLOT}"
-            return _in_sequence(launch, f"{reason}: {{stem}}.place.sh binds instead")
+            return _in_sequence(launch, full, f"{reason}: {{stem}}.place.sh binds instead")
+        divided = next(filter(DIVIDED.fullmatch, launch.used_hosts), None)
+        if divided is not None:
+            reason = f"{divided} begins with a digit and has a dot, which rankfiles of Open MPI cannot say"
+            return _in_sequence(launch, full, f"{reason}: {{stem}}.place.sh binds instead")
         if threads and version == "4":
             raise UnsupportedError(HARDWARE_THREADS)
         files = {"": _rankfile(launch, slots, threads), ".hosts": _hostfile(launch)}
@@ -82,8 +94,10 @@ class OpenMpi(LaunchFormat, form="openmpi"):
             files[".place.sh"] = place_script(launch)
         elif width > 1:
             program = f" -x OMP_NUM_THREADS={width} -x OMP_PLACES=cores {PROGRAM}"
-        lines = [line for line in _lines(launch, threads, program) if version in (None, line.version)]
+        lines = _lines(launch, threads, program, full)
+        lines = [line for line in lines if version in (None, line.version)]
         notices = [*_notices(launch, threads), *_limits(launch, threads, version)]
+        notices += [BEYOND.format(host=full)] if full and version != "4" else []
         if scripted and not launch.numbering.known:
             notices.append(ASSUMED_CPUS)
         scripts = (".place.sh",) if scripted else ()
@@ -96,14 +110,30 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         return read_rankfile(source)
 
 
-def _in_sequence(launch: Launch, reason: str = "") -> Written:
+def _check_names(hosts: list[str]) -> None:
+    """Refuse names that Open MPI takes for a number, and writes as one again (tried with 5.0.11)."""
+    for host in hosts:
+        if host.isdecimal() and (host != str(int(host)) or int(host) >= 2**31):
+            raise UnsupportedError(
+                f"Open MPI reads the host {host} as a number and finds no host of that name, expected names "
+                "with a letter (`hosts`), or the format slurm, hydra or newrank"
+            )
+
+
+def in_sequence(full: str) -> str:
+    """Return the policy that takes the host of every rank from a list; `full` is a host beyond its slots."""
+    # Both versions know the word; without it mpirun 5.0.11 leaves out the ranks that exceed the slots.
+    return "--map-by seq" + (":oversubscribe" if full else "") + " --bind-to none"
+
+
+def _in_sequence(launch: Launch, full: str, reason: str = "") -> Written:
     """Return a list with the host of every rank; both versions of Open MPI take the same command."""
     # Open MPI 4 binds the ranks of a rankfile even with ``--bind-to none``, so slots that are GPUs without
     # known cores need this list, whose ranks are not bound, and ``.place.sh``.
     hosts = hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ...")
     # With --map-by seq, Open MPI 4 does not recognise localhost as its own host.
-    sequence = "" if launch.hosts == ("localhost",) else " --map-by seq"
-    command = f"mpirun -n {launch.n} --hostfile {{stem}}{sequence} --bind-to none"
+    policy = "--bind-to none" if launch.hosts == ("localhost",) else in_sequence(full)
+    command = f"mpirun -n {launch.n} --hostfile {{stem}} {policy}"
     return Written(
         {"": hosts, ".place.sh": place_script(launch)}, f"{command} sh {{stem}}.place.sh {PROGRAM}",
         (*launch.assumptions(), launch.by_script(reason)), (".place.sh",),
@@ -143,11 +173,15 @@ def _hostfile(launch: Launch) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(launch: Launch, threads: bool, program: str) -> list[LaunchLine]:
+def _lines(launch: Launch, threads: bool, program: str, full: str) -> list[LaunchLine]:
     """Return the commands for versions 5 and 4, which have different options for rankfiles."""
     five = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts --map-by rankfile:file={{stem}}"
     five += ":hwtcpus" if threads else ""
-    five += " --bind-to :overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
+    binding = ":overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
+    if full:  # version 5 refuses more ranks than slots on a host otherwise, and then binds only if told to
+        five += ":oversubscribe"
+        binding = ("hwthread" if threads else "core") + binding
+    five += f" --bind-to {binding}" if binding else ""
     lines = [LaunchLine("Open MPI 5", "openmpi", f"{five}{program}", "5")]
     if not threads:
         # Version 4 refuses +n0 with a hostfile; only nodes of a batch system have numbers (tried with 4.1.4).

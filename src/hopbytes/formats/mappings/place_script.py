@@ -70,7 +70,8 @@ def place_script(
         parts.append(_BUS_ORDER)
     if has_gpus:
         # A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), of
-        # which number i stands for entry i. Another GPU than these is none of the job's.
+        # which number i stands for entry i. Another GPU than these is none of the job's, and words such as
+        # -1 or none hide all GPUs.
         parts.append(template("show_gpus.sh"))
     return "".join([*parts, _START if launch.binds else 'exec "$@"\n'])
 

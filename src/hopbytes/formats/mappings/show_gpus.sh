@@ -11,7 +11,7 @@ for gpu in $gpus; do
     ,,|,NoDevFiles,|*,$gpu,*|*,${gpu%.*},*) entry=$gpu ;;
     *[!0-9,.]*)
         for word in $own; do
-            [ "$place" -ne "${gpu%.*}" ] || entry=$word
+            case $place:$word in "${gpu%.*}":[A-Za-z]*-*) entry=$word ;; esac
             place=$((place + 1))
         done
         ;;

@@ -42,6 +42,7 @@ from hopbytes.formats.mappings.launch_files import (
 )
 from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM, RANK_VARIABLES
 from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers
+from hopbytes.formats.mappings.openmpi import in_sequence
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.geometry import torus_geometry_of
@@ -443,7 +444,8 @@ class Pbs(HostList, form="pbs"):
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         launch = prepare(mapping, options)
-        return _rank_by_rank(launch, {"": hosts_by_rank(launch)}, "{stem}")
+        sequence = in_sequence(launch.beyond_slots())
+        return _rank_by_rank(launch, {"": hosts_by_rank(launch)}, "{stem}", sequence=sequence)
 
 
 class Lsf(HostList, form="lsf"):
@@ -463,15 +465,17 @@ class Lsf(HostList, form="lsf"):
         launch = prepare(mapping, options)
         lines = (f"{launch.hosts[run.node]} {run.count}\n" for run in launch.runs())
         files = {"": self.head("ranks in order") + "\n" + "".join(lines), ".ranks": hosts_by_rank(launch)}
-        return _rank_by_rank(launch, files, "{stem}.ranks", "bsub -hostfile {stem} ")
+        sequence = in_sequence("")  # the slots of the new job are those of the file
+        return _rank_by_rank(launch, files, "{stem}.ranks", "bsub -hostfile {stem} ", sequence=sequence)
 
 
-def _rank_by_rank(launch: Launch, files: dict[str, str], hosts: str, before: str = "") -> Written:
+def _rank_by_rank(
+    launch: Launch, files: dict[str, str], hosts: str, before: str = "", *, sequence: str
+) -> Written:
     """Return commands that start rank i on the host in line i of a file, where place.sh binds it."""
     start, program = f"{before}mpiexec -n {launch.n}", f"sh {{stem}}.place.sh {PROGRAM}"
-    seq = "--map-by seq --bind-to none"
     lines = (
-        LaunchLine("Open MPI", "openmpi", f"{start} --hostfile {hosts} {seq} {program}"),
+        LaunchLine("Open MPI", "openmpi", f"{start} --hostfile {hosts} {sequence} {program}"),
         LaunchLine("MPICH", "hydra", f"{start} -f {hosts} {Hydra.unbound} {program}"),
         LaunchLine("Intel MPI", "intel", f"{start} -machinefile {hosts} {Intel.unbound} {program}"),
     )

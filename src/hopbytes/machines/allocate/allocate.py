@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
-from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError, WrongTypeError
 from hopbytes.machines.allocate.hosts import choose_hosts
 from hopbytes.machines.allocate.units import (
     capacities,
@@ -27,7 +27,7 @@ from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.spec_fields import with_options
 from hopbytes.machines.tree import assumed, level_name
 from hopbytes.model.allocation import Allocation, SlotUse
-from hopbytes.util.checks import check_texts, check_truths, texts_of, whole
+from hopbytes.util.checks import check_texts, check_truths, hosts_of, texts_of, whole
 
 
 def allocate(
@@ -35,7 +35,7 @@ def allocate(
     *,
     hierarchy: str | None = None,
     distance: str | None = None,
-    hosts: str | Sequence[str] | None = None,
+    hosts: str | os.PathLike[str] | Sequence[str] | None = None,
     exclude: str | Sequence[str] = (),
     reserve: str | None = None,
     cores_per_task: int | None = None,
@@ -62,7 +62,7 @@ def allocate(
         Instead of `machine` the papers' notation, innermost level first: ``"4:8:4"``.
     distance : str, optional
         With `hierarchy` ``"1:10:100"``, with `machine` distances to replace: ``"node=20,core=2"``.
-    hosts : str or sequence of str, optional
+    hosts : str, path or sequence of str, optional
         ``"n[001-016]"``, a file, ``"-"``: the nodes to use, where the machine knows their names; else new
         names for all of them, in machine order. One described node becomes as many.
     exclude : str or sequence of str
@@ -145,8 +145,7 @@ def allocate(
         hierarchy=hierarchy, distance=distance, reserve=reserve, per=per, rails=rails, adapters=adapters,
         node_name_map=node_name_map,
     )
-    if hosts is not None and not isinstance(hosts, str):
-        hosts = texts_of("hosts", hosts)
+    hosts = None if hosts is None else hosts_of(hosts)
     spec = with_options(machine, {"rails": rails, "adapters": adapters, "names": node_name_map})
     hardware, names, used, of_selection = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
@@ -221,7 +220,9 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
         raise FormatError("machine", None, "a spec and a hierarchy, or neither, expected one of them")
     if hierarchy is not None:
         return from_hierarchy(hierarchy, distance)
-    hardware = spec if isinstance(spec, Machine) else parse_machine(str(spec))
+    if not isinstance(spec, (str, Machine)):
+        raise WrongTypeError(f"the machine is a {type(spec).__name__}, expected a spec, a path or a Machine")
+    hardware = spec if isinstance(spec, Machine) else parse_machine(spec)
     return hardware if distance is None else with_distances(hardware, distance)
 
 

@@ -13,7 +13,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.tree import shorten
 from hopbytes.text.cpu_lists import number_range
-from hopbytes.text.hostlist import MAX_HOSTS, check_host_name, is_table, match_hosts, read_hosts
+from hopbytes.text.hostlist import MAX_HOSTS, check_host_name, is_table, match_hosts, read_hosts, short_name
 from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import open_text
 from hopbytes.util.registry import Registry
@@ -52,8 +52,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
             if placed is not None:
                 return _some(machine, *placed, nodes)
     names = read_hosts(hosts)
-    short = {name.partition(".")[0] for name in known}
-    if known and (hosts_known.fixed or any(name.partition(".")[0] in short for name in names)):
+    short = set(map(short_name, known))
+    if known and (hosts_known.fixed or any(short_name(name) in short for name in names)):
         numbers = np.array(match_hosts(names, known, hosts_known.hint), np.int64)
         return ChosenHosts(machine, known, _at(numbers, nodes))
     if machine.inventory is not None and nodes == 1 and len(names) > 1 and not known:

@@ -125,7 +125,12 @@ def _from_json(path: str, found: Any) -> Places:
             if name in labelled:
                 raise FormatError(path, None, f"node {name[:60]!r} a second time")
             labelled[name] = labels
+        if not labelled:
+            raise FormatError(path, None, f"a list without nodes, expected nodes of Kubernetes ({HOW})")
         return _labelled(path, labelled)
+    if {"apiVersion", "kind"} <= found.keys():
+        what = f"a {str(found['kind'])[:40]} of Kubernetes, expected its nodes ({HOW})"
+        raise FormatError(path, None, what)
     if found and all(isinstance(value, dict) for value in found.values()):
         return _labelled(path, found)
     places = []

@@ -6,7 +6,9 @@ import dataclasses
 import glob
 import os
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from hopbytes.text.open_input import check_file
 VARIABLES = {
     "nvidia": "CUDA_VISIBLE_DEVICES", "amd": "ROCR_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK",
 }  # fmt: skip
+#: A number in a list of such a variable, perhaps that of a part, or an identifier.
+NAMES_GPU = re.compile(r"[0-9]+(?:\.[0-9]+)?|[A-Za-z]+-.+", re.ASCII)
 
 
 @machines.register("local")
@@ -70,14 +74,20 @@ def gpu_notices(node: NodeTree, environment: Mapping[str, str]) -> Iterator[str]
     """Yield sentences about GPUs that the environment hides, or that are divided as /sys does not tell."""
     for maker, variable in VARIABLES.items():
         count = sum(gpu.maker == maker for gpu in node.gpus)
-        listed = environment.get(variable, "")
-        shown = len(listed.split(",")) if listed else count
-        if shown < count:
+        listed = environment.get(variable)
+        shown = count if listed is None else _shown(listed)
+        if listed is not None and shown < count:
             what = f"{variable}={listed[:60]} shows {shown} of the {count} GPUs of this host"
             yield f"{what}, which are numbered here without it"
     divided = glob.glob("/proc/driver/nvidia/capabilities/gpu[0-9]*/mig/gi[0-9]*")
     if divided:
         yield f"GPUs of this host are divided into MIG instances ({len(divided)}), each GPU counts as one"
+
+
+def _shown(listed: str) -> int:
+    """Return how many GPUs a list shows: its words up to the first that names none, such as -1."""
+    words = (word.strip() for word in listed.split(","))
+    return len(set(takewhile(NAMES_GPU.fullmatch, words)))
 
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"

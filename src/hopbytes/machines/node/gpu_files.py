@@ -289,6 +289,8 @@ def _from_json(path: str, data: bytes) -> _Found:
 def _add_item(found: _Found, item: Mapping[str, Any]) -> None:
     """Add a GPU as amd-smi describes it: its links, before ROCm 6.1.1 a value per GPU under each fact."""
     own = int(item["gpu"])
+    if own < 0 or own in found.names:
+        raise ValueError(f"GPU {own} {'twice' if own >= 0 else ''}".rstrip())
     found.names[own] = str(item.get("bdf", ""))
     for link in item.get("links", ()):
         found.types[own, int(link["gpu"])] = str(link.get("link_type", ""))

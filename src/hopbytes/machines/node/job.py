@@ -15,7 +15,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.hostlist import MAX_HOSTS, distinct_hosts, expand_hosts, read_slots
+from hopbytes.text.hostlist import MAX_HOSTS, distinct_hosts, expand_hosts, read_slots, short_name
 from hopbytes.text.lines import some_of
 
 Environment = Mapping[str, str]
@@ -37,6 +37,12 @@ class JobInfo:
     threads_per_core: int | None = None  # hardware threads of a core that tasks use; None if unknown
     #: cores of every host and the units they lie in, and which of them the job has; None if unknown
     trees: tuple[tuple[NodeTree, frozenset[int]], ...] | None = None
+
+    @property
+    def slots(self) -> dict[str, int]:
+        """Tasks of every host for which the job says how many: the slots that Open MPI gives it."""
+        tasks = self.tasks or (None,) * len(self.hosts)
+        return {host: count for host, count in zip(self.hosts, tasks, strict=True) if count is not None}
 
     def with_cores(self, cores: Sequence[int]) -> JobInfo:
         """Fill in the number of cores for hosts whose slots a host file does not say, as Open MPI does."""
@@ -115,7 +121,8 @@ def _heterogeneous(environment: Environment, components: int) -> JobInfo:
                 found[host] = None if before is None or count is None else before + count
         sizes.add(_cpus_per_task(own))
         threads.add(_threads_per_core(own))
-    notices = [f"the Slurm job has {components} components: {len(cpus)} hosts together"]
+    together = f"{len(cpus)} host{'s' if len(cpus) != 1 else ''} together"
+    notices = [f"the Slurm job has {components} components: {together}"]
     if unknown:
         names = ", ".join(unknown[:3])
         notices.append(f"without {names}: the hosts of {len(unknown)} components are not known")
@@ -199,7 +206,7 @@ def missing_list(environment: Environment) -> str | None:
 
 def same_host(a: str, b: str) -> bool:
     """Tell whether two names are of one host, one perhaps without its domain."""
-    return a == b or a.partition(".")[0] == b or b.partition(".")[0] == a
+    return a == b or short_name(a) == b or short_name(b) == a
 
 
 def pbs_job(environment: Environment) -> JobInfo:
@@ -223,10 +230,12 @@ def lsf_job(environment: Environment) -> JobInfo:
         if len(words) % 2 or not all(word.isdecimal() for word in words[1::2]):
             raise FormatError("LSB_MCPU_HOSTS", None, f"{' '.join(words)[:60]!r}, expected HOST SLOTS …")
         hosts, slots = _summed([(h, int(s)) for h, s in zip(words[::2], words[1::2], strict=True)])
-    elif environment.get("LSB_HOSTS"):
+    elif environment.get("LSB_HOSTS", "").strip():
         hosts, slots = _summed([(host, 1) for host in environment["LSB_HOSTS"].split()])
-    else:
+    elif environment.get("LSB_DJOB_HOSTFILE"):
         hosts, slots = _listed(environment["LSB_DJOB_HOSTFILE"])
+    else:
+        hosts, slots = (), ()
     expand_hosts(",".join(hosts), "LSB_MCPU_HOSTS")  # which refuses what is no name of a host
     affinity = _lsf_affinity(environment, hosts)
     if affinity is not None:

@@ -285,3 +285,19 @@ def test_open_mpi_is_told_nothing_that_exceeds_the_slots_of_a_job(tmp_path, monk
     with pytest.raises(UnsupportedError, match="n1"):
         mapping_variables(hb.Mapping([0, 1, 2], where), "openmpi", str(tmp_path / "hosts"))
     assert mapping_variables(hb.Mapping([0, 2, 3], where), "openmpi", str(tmp_path / "hosts")).values
+
+
+def test_open_mpi_is_told_the_hosts_that_it_does_not_know():
+    """Outside a job, or in a part of it, mpirun would start the ranks on other hosts."""
+    tree = read_synthetic("core:2")
+
+    def command(hosts, job_hosts, form="openmpi"):
+        known = job_hosts or hosts
+        job = job_hosts and JobInfo("PBS", job_hosts, None, (2,) * len(job_hosts))
+        machine = NodeMachine("test", NodeInventory.of([tree] * len(known)), known, job=job)
+        return next(orders_in_words(form, hb.allocate(machine, hosts=",".join(hosts)), 2 * len(hosts)))[1]
+
+    assert "--host n2:2,n1:2 --map-by" in command(("n2", "n1"), None)
+    assert "--host n1:2,n2:2 --map-by" in command(("n1", "n2"), ("n1", "n2", "n3"), "openmpi 4")
+    assert "--host" not in command(("n1", "n2"), ("n1", "n2"))
+    assert "--host" not in next(orders_in_words("openmpi", where(hosts=None), 24))[1]

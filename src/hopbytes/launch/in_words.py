@@ -33,7 +33,7 @@ _CRAY = (
     f"--distribution=block:block --cpu-bind=cores {PROGRAM}"
 )
 _PALS = "MPICH_RANK_REORDER_METHOD={how} mpiexec -n {n} --ppn {share} --cpu-bind depth --depth 1 " + PROGRAM
-_MPIRUN = f"mpirun -n {{n}} {{how}} --bind-to core {PROGRAM}"
+_MPIRUN = f"mpirun -n {{n}}{{slots}} {{how}} --bind-to core {PROGRAM}"
 
 
 @frozen
@@ -107,9 +107,14 @@ def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str,
     if form.startswith("openmpi") and any(share > slots.get(host, share) for host in hosts):
         return  # mpirun has not enough slots
     named = f" -hosts {','.join(hosts)}" if hosts else ""
-    if len(named) > LONGEST_ARGUMENT:
+    whole = machine.job is not None and len(hosts) == len(machine.job.hosts)
+    # Outside a job mpirun starts all ranks on its own host unless it is told the hosts.
+    listed = " --host " + ",".join(f"{host}:{share}" for host in hosts)
+    if whole or hosts in ([], ["localhost"]):
+        listed = ""
+    if max(len(named), len(listed)) > LONGEST_ARGUMENT:
         return
-    facts = {"n": n, "nodes": len(used), "share": share, "hosts": named}
+    facts = {"n": n, "nodes": len(used), "share": share, "hosts": named, "slots": listed}
     inside = [(name, units) for name, units in _levels_inside(where, used) if name in row.levels]
     levels = [{"level": name, "units": units, "called": row.levels[name]} for name, units in inside]
     for order, how in row.orders:

@@ -287,8 +287,8 @@ def test_open_mpi_is_told_nothing_that_exceeds_the_slots_of_a_job(tmp_path, monk
     assert mapping_variables(hb.Mapping([0, 2, 3], where), "openmpi", str(tmp_path / "hosts")).values
 
 
-def test_open_mpi_is_told_the_hosts_that_it_does_not_know():
-    """Outside a job, or in a part of it, mpirun would start the ranks on other hosts."""
+def test_launchers_are_told_the_hosts_that_they_do_not_know():
+    """In a part of a job, mpirun also outside of one, they would start the ranks on other hosts."""
     tree = read_synthetic("core:2")
 
     def command(hosts, job_hosts, form="openmpi"):
@@ -300,4 +300,7 @@ def test_open_mpi_is_told_the_hosts_that_it_does_not_know():
     assert "--host n2:2,n1:2 --map-by" in command(("n2", "n1"), None)
     assert "--host n1:2,n2:2 --map-by" in command(("n1", "n2"), ("n1", "n2", "n3"), "openmpi 4")
     assert "--host" not in command(("n1", "n2"), ("n1", "n2"))
+    assert "-N 2 --nodelist=n1,n2 --" in command(("n1", "n2"), ("n1", "n2", "n3"), "slurm")
+    assert "--nodelist" not in command(("n1", "n2"), ("n1", "n2"), "slurm")
+    assert "--requires=hosts:n1,n2 --taskmap" in command(("n1", "n2"), ("n1", "n2"), "flux")
     assert "--host" not in next(orders_in_words("openmpi", where(hosts=None), 24))[1]

@@ -146,7 +146,9 @@ def places(form: str, line: str, hosts: list[str], packages: list[list[int]]) ->
         return cray(variables["MPICH_RANK_REORDER_METHOD"], started, len(hosts))
     if form != "flux":
         raise RefusedError(form)
-    taken = take(words[2:], dict.fromkeys(["N", "tasks-per-node", "taskmap", "o"], 1), set())
+    taken = take(words[2:], dict.fromkeys(["N", "tasks-per-node", "taskmap", "requires", "o"], 1), set())
+    if (taken.get("requires") or "hosts:").partition(":")[2] not in ("", ",".join(hosts)):
+        raise RefusedError("the job has other hosts")
     if taken.get("o") != "cpu-affinity=per-task" or taken.number("tasks-per-node") != room:
         raise RefusedError("the stand-in binds to one core each")
     scheme, _, stride = (taken.get("taskmap") or "").partition(":")

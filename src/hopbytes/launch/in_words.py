@@ -18,7 +18,7 @@ from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.hostlist import LONGEST_ARGUMENT
+from hopbytes.text.hostlist import LONGEST_ARGUMENT, host_argument
 from hopbytes.text.lines import natural_key
 from hopbytes.util.quantities import percent
 
@@ -27,9 +27,9 @@ NEAR = 3
 #: Arcs of a pattern above which no orders are compared beside a mapping.
 MOST_ARCS = 200_000
 
-_SRUN = f"srun -n {{n}} -N {{nodes}} --distribution={{how}} --cpu-bind=cores {PROGRAM}"
+_SRUN = f"srun -n {{n}} -N {{nodes}}{{nodelist}} --distribution={{how}} --cpu-bind=cores {PROGRAM}"
 _CRAY = (
-    "MPICH_RANK_REORDER_METHOD={how} srun -n {n} -N {nodes} --ntasks-per-node={share} "
+    "MPICH_RANK_REORDER_METHOD={how} srun -n {n} -N {nodes}{nodelist} --ntasks-per-node={share} "
     f"--distribution=block:block --cpu-bind=cores {PROGRAM}"
 )
 _PALS = "MPICH_RANK_REORDER_METHOD={how} mpiexec -n {n} --ppn {share} --cpu-bind depth --depth 1 " + PROGRAM
@@ -80,7 +80,8 @@ IN_WORDS = {
     "pals": InWords("PALS with Cray MPICH", _PALS, (("block", "1"), ("cyclic", "0"), ("folded", "2"))),
     "flux": InWords(
         "Flux",
-        "flux run -N {nodes} --tasks-per-node={share} --taskmap={how} -o cpu-affinity=per-task " + PROGRAM,
+        "flux run -N {nodes} --tasks-per-node={share}{requires} --taskmap={how} -o cpu-affinity=per-task "
+        + PROGRAM,
         (("block", "block"), ("plane={size}", "cyclic:{size}")), by_name=True,
     ),
 }  # fmt: skip
@@ -106,15 +107,10 @@ def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str,
     slots = {} if machine.job is None else machine.job.slots
     if form.startswith("openmpi") and any(share > slots.get(host, share) for host in hosts):
         return  # mpirun has not enough slots
-    named = f" -hosts {','.join(hosts)}" if hosts else ""
-    whole = machine.job is not None and len(hosts) == len(machine.job.hosts)
-    # Outside a job mpirun starts all ranks on its own host unless it is told the hosts.
-    listed = " --host " + ",".join(f"{host}:{share}" for host in hosts)
-    if whole or hosts in ([], ["localhost"]):
-        listed = ""
-    if max(len(named), len(listed)) > LONGEST_ARGUMENT:
+    named = _host_options(where, hosts, share)
+    if any(len(text) > LONGEST_ARGUMENT for name, text in named.items() if f"{{{name}}}" in row.command):
         return
-    facts = {"n": n, "nodes": len(used), "share": share, "hosts": named, "slots": listed}
+    facts = {"n": n, "nodes": len(used), "share": share, **named}
     inside = [(name, units) for name, units in _levels_inside(where, used) if name in row.levels]
     levels = [{"level": name, "units": units, "called": row.levels[name]} for name, units in inside]
     for order, how in row.orders:
@@ -126,6 +122,19 @@ def orders_in_words(form: str, where: Allocation, n: int) -> Iterator[tuple[str,
         for choice in choices:
             words = row.command.format(how=how.format(**choice), **facts)
             yield order.format(**choice), words
+
+
+def _host_options(where: Allocation, hosts: list[str], share: int) -> dict[str, str]:
+    """Return the options that name the hosts in use to launchers that would take others without them."""
+    part, elsewhere = len(hosts) < len(where.hosts), bool(hosts) and hosts != ["localhost"]
+    slots = " --host " + ",".join(f"{host}:{share}" for host in hosts)
+    return {
+        "hosts": f" -hosts {','.join(hosts)}" if hosts else "",
+        # Outside a job mpirun starts all ranks on its own host unless it is told the hosts.
+        "slots": slots if elsewhere and (part or where.machine.job is None) else "",
+        "nodelist": f" --nodelist={host_argument(hosts)}" if part else "",
+        "requires": f" --requires=hosts:{host_argument(hosts)}" if elsewhere else "",
+    }
 
 
 def _levels_inside(where: Allocation, used: Int64) -> list[tuple[str, int]]:

@@ -94,8 +94,8 @@ def variables_of(command: str, form: str) -> Variables:
     for option in options:
         if option.name in row.counts and option.name not in table:
             notices.append(f"the command has to start {option.value} ranks (-n {option.value})")
-        elif option.name == "host":
-            notices.append(f"the command has to name the hosts (--host {option.value})")
+        elif option.name in ("host", "nodelist"):
+            notices.append(f"the command has to name the hosts (--{option.name} {option.value})")
         elif option.name in ("x", "genv"):
             name, _, value = " ".join(option.words[1:]).replace(" ", "=", 1).partition("=")
             values.append((name, value))

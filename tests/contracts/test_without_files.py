@@ -13,6 +13,7 @@ from helpers.ordering_stand_ins import READS, options_of, places
 from helpers.placements import cores_in_node, place
 from helpers.stand_ins import LAUNCHERS, Job, words_of
 from hopbytes.errors import HopbytesError, UnsupportedError
+from hopbytes.formats.mappings.launchers import usual_order
 from hopbytes.launch import variables
 from hopbytes.launch.in_words import IN_WORDS, best_in_words, near_in_words, orders_in_words
 from hopbytes.launch.variables import VARIABLES, in_words, mapping_variables, variables_of
@@ -304,3 +305,13 @@ def test_launchers_are_told_the_hosts_that_they_do_not_know():
     assert "--nodelist" not in command(("n1", "n2"), ("n1", "n2"), "slurm")
     assert "--requires=hosts:n1,n2 --taskmap" in command(("n1", "n2"), ("n1", "n2"), "flux")
     assert "--host" not in next(orders_in_words("openmpi", where(hosts=None), 24))[1]
+
+
+def test_hydra_takes_hosts_without_slots_in_turn(tmp_path):
+    """MPICH counts one slot for a host without `:N`; what is gained is compared with that order."""
+    (tmp_path / "hosts").write_text("n1\nn2\n")
+    machine = hb.allocate(f"job:{tmp_path / 'hosts'}")
+    assert usual_order("hydra", machine) == "cyclic"
+    assert {usual_order(form, machine) for form in ("openmpi", "intel", None)} == {"fill"}
+    (tmp_path / "hosts").write_text("n1:2\nn2:2\n")
+    assert usual_order("hydra", hb.allocate(f"job:{tmp_path / 'hosts'}")) == "fill"

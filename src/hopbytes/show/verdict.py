@@ -37,7 +37,7 @@ RANDOM_SEEDS, ARCS_FOR_ALL_SEEDS = 10, 2_000_000
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",
-    "cyclic": "nodes in turn, as srun --distribution=cyclic does",
+    "cyclic": "nodes in turn, as srun --distribution=cyclic does, and MPICH for hosts without :N",
     "bynode": "nodes in turn, as mpirun --map-by node does",
 }
 #: Descriptions of the choice of slots, by its name in ``Mapping.info["slots"]``.

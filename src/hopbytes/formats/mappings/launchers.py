@@ -176,10 +176,12 @@ SLURM_JOB = "SLURM_JOB_ID"
 
 def usual_order(form: str | None, where: Allocation) -> str:
     """Return the order in which a launcher places ranks by default."""
-    can = _capabilities(form)
+    can, job = _capabilities(form), where.machine.job
+    if form == "hydra" and job is not None and job.uncounted:
+        return "cyclic"  # such a host counts as one slot, and they are used in turn (tried with 4.0.2, 5.0.2)
     if can is not None and can.launcher:
         return _of_srun() if can.launcher.startswith("srun") else can.usual_order
-    in_slurm = SLURM_JOB in os.environ and where.machine.job is not None
+    in_slurm = SLURM_JOB in os.environ and job is not None
     return _of_srun() if in_slurm else "fill"
 
 

@@ -37,6 +37,7 @@ class JobInfo:
     threads_per_core: int | None = None  # hardware threads of a core that tasks use; None if unknown
     #: cores of every host and the units they lie in, and which of them the job has; None if unknown
     trees: tuple[tuple[NodeTree, frozenset[int]], ...] | None = None
+    uncounted: bool = False  # a host file says the slots of no host
 
     @property
     def slots(self) -> dict[str, int]:
@@ -55,7 +56,7 @@ class JobInfo:
         filled = None
         if len(open_ended) < len(self.hosts):
             filled = tuple(own if count is None else count for own, count in zip(cores, tasks, strict=True))
-        return replace(self, tasks=filled, notices=(*self.notices, notice))
+        return replace(self, tasks=filled, notices=(*self.notices, notice), uncounted=filled is None)
 
 
 def number_of(environment: Environment, name: str) -> int | None:

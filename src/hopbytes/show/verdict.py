@@ -33,7 +33,7 @@ UNCHECKED = "Not checked against waiting: there is no trace beside the pattern (
 RANDOM_SEEDS, ARCS_FOR_ALL_SEEDS = 10, 2_000_000
 
 #: Descriptions of the launcher's own order, by its name in
-#: :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`.
+#: :func:`hopbytes.machines.allocate.launcher_order.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",

@@ -139,7 +139,9 @@ class Search:
         """Return the refined result of the mapper; before it, and so preferred, the refined present one."""
         results = []
         if self._problem.current is not None:
-            results.append(self._refined(self._present(), chain, steps))
+            # Exchanges stay close to the present mapping; tabu search ends at any of the equally good ones.
+            near = tuple(replace(step, few_dense=0) if isinstance(step, Swap) else step for step in chain)
+            results.append(self._refined(self._present(), near, steps))
         if not (results and self._effort.used_up):
             assert isinstance(own.start, Mapper)
             results.append(self._refined(self._mapped(own.start, named=own.named), chain, steps))

@@ -38,7 +38,7 @@ def test_names_of_one_host():
 
 @pytest.mark.parametrize("name", ["LSB_MCPU_HOSTS", "LSB_HOSTS"])
 def test_lsf_with_a_list_that_is_blank(name):
-    with refused(FormatError, "LSB_MCPU_HOSTS", "no host"):
+    with refused(FormatError, "LSB_MCPU_HOSTS", "without a host name"):
         find_job({name: " "})
     assert find_job({name: " ", "LSB_HOSTS": "h1"}).hosts == ("h1",)
 

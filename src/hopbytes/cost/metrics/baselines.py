@@ -23,7 +23,7 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     """Return int32[n], the launcher's default mapping: tasks in the order of their numbers.
 
     If every task has a PE of its own, tasks take the PEs that the launcher would choose (`order`, see
-    :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`), unless the mapping was computed
+    :func:`hopbytes.machines.allocate.launcher_order.launcher_placement`), unless the mapping was computed
     for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Processes
     that share PEs keep the numbers of tasks per PE that they have in `mapping`.
 

@@ -276,7 +276,7 @@ def evaluate(
         Number of random mappings; their seeds are 0, 1, 2 ...
     launcher : str
         The launcher's default order: ``"fill"``, ``"block"``, ``"cyclic"`` or ``"plane=N"``, see
-        :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`.
+        :func:`hopbytes.machines.allocate.launcher_order.launcher_placement`.
     threads : int, optional
         Number of threads for large graphs; the default is the number of CPUs that this process may use.
 

@@ -346,6 +346,7 @@ def test_a_name_alone_takes_the_value_of_the_environment(monkeypatch):
     ("srun -n 2 ./halo", "libmpi.so.12", "expected the compiler of its MPI"),  # starts programs of any
 ])  # fmt: skip
 def test_a_second_mpi_library_is_explained(tmp_path, words, theirs, expected):
+    (tmp_path / "clash.").touch()  # of a rank that was killed while it wrote
     (tmp_path / "clash.0").write_text(f"/opt/theirs/{theirs}\n")
     said = explain_two_libraries(str(tmp_path), LaunchCommand.parse(words.split()), "")
     assert expected in said

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
@@ -223,12 +224,13 @@ def explain_lone_processes(folder: str, command: LaunchCommand, n: int, mpi: str
 
 def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> str:
     """Return an explanation if ranks loaded the interposer's MPI library and another one; else ""."""
-    name = next((name for name in os.listdir(folder) if name.startswith(CLASH)), None)
-    if name is None:
+    clashes = [Path(folder, name) for name in sorted(os.listdir(folder)) if name.startswith(CLASH)]
+    if not clashes:
         return ""
     ours = mpi_library(loaded_by(library) or "")
-    with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-        libraries = [os.path.realpath(path) for path in file.read().splitlines()]
+    # The file of a rank that the launcher killed while it wrote may be empty, so those of all ranks are read.
+    texts = [path.read_text("utf-8", "replace") for path in clashes]
+    libraries = [os.path.realpath(line) for text in texts for line in text.splitlines()]
     theirs = next((path for path in libraries if path != ours), ours)
     family = family_of(os.path.basename(theirs))
     started = command.launcher.family

@@ -163,7 +163,7 @@ def strong() -> Chain:
         VCycle(cycles=0, annealing_sweeps=900),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=PLACED_UP_TO, subtrees=1,
-            repartitionings=6, perturbations=5000, few_dense=1200, one_way=100,
+            repartitionings=6, perturbations=5000, few_dense=2400, one_way=100,
         ),
         Evolve(
             steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,

@@ -92,7 +92,7 @@ def fast(device: str = "cpu") -> Chain:
         VCycle(cycles=0, most_tasks=most_tasks, annealing_sweeps=FAST_SWEEPS),
         Swap(
             several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0,
-            anneal_networks_up_to=PLACED_UP_TO, perturbations=100, few_dense=100, one_way=5,
+            anneal_networks_up_to=PLACED_UP_TO, perturbations=100, tabu_work=100, one_way=5,
         ),
         link_effort=1,
     )
@@ -139,7 +139,7 @@ def eco() -> Chain:
         Swap(
             several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256,
             anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=1440,
-            perturbation_work=100, few_dense=300,
+            perturbation_work=100, tabu_work=300,
         ),
         weaker="fast",
         slot_choices=1,
@@ -163,7 +163,7 @@ def strong() -> Chain:
         VCycle(cycles=0, annealing_sweeps=900),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=PLACED_UP_TO, subtrees=1,
-            repartitionings=6, perturbations=5000, few_dense=2400, one_way=100,
+            repartitionings=6, perturbations=5000, tabu_work=2400, one_way=100,
         ),
         Evolve(
             steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,

@@ -140,7 +140,7 @@ class Search:
         results = []
         if self._problem.current is not None:
             # Exchanges stay close to the present mapping; tabu search ends at any of the equally good ones.
-            near = tuple(replace(step, few_dense=0) if isinstance(step, Swap) else step for step in chain)
+            near = tuple(replace(step, tabu_work=0) if isinstance(step, Swap) else step for step in chain)
             results.append(self._refined(self._present(), near, steps))
         if not (results and self._effort.used_up):
             assert isinstance(own.start, Mapper)

@@ -60,7 +60,7 @@ class Swap(Refiner):
         "annealing": ("chains", "steps", "anneal_up_to", "anneal_networks_up_to"),
         "exchanges of units": ("subtrees", "repartitionings"),
         "perturbations": ("perturbations", "perturbation_work"),
-        "tabu search": ("dense_pattern_up_to", "few_dense", "one_way"),
+        "tabu search": ("dense_pattern_up_to", "tabu_work", "one_way"),
     }
     #: with at most this many tasks the descent tries every pair, so its result is a local optimum with
     #: respect to exchanges (unless 2^32 scanned edges do not suffice, as for dense patterns of unequal
@@ -100,7 +100,7 @@ class Swap(Refiner):
     #: With at most 400 tasks a tabu search over at most so many million scanned edges, and with at most twice
     #: as many exchanges per task, replaces the other phases for dense patterns, because it reaches a lower
     #: cost in less time. 0 turns it off.
-    few_dense: int = 0
+    tabu_work: int = 0
     #: Work in millions of scanned edges of a final tabu search (:class:`Tabu`) if neither volumes nor
     #: distances are symmetric. Exchanges use the mean of both directions, but tabu search is exact. It
     #: applies to one task per PE and up to 400 tasks; 0 turns it off.
@@ -128,15 +128,15 @@ class Swap(Refiner):
             return pe
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
             return self._exchange(graph, where, pe, bounds, effort)[0]
-        least = 2 if self.few_dense else FEW_TASKS + 1
+        least = 2 if self.tabu_work else FEW_TASKS + 1
         if least <= graph.n <= self.dense_pattern_up_to and is_dense(graph):
             from hopbytes.algorithms.refiners.tabu import Tabu
 
             if graph.n > FEW_TASKS:
                 search = Tabu(work=2 * graph.n**3 // 8 // MILLION + 1)
             else:
-                most = self.few_dense
-                search = Tabu(work=most, exchanges=2 * most, sparse_up_to=0, descending=16, renewals=2)
+                work = self.tabu_work
+                search = Tabu(work=work, exchanges=2 * work, sparse_up_to=0, descending=16, renewals=2)
             found = search.refine(graph, where, pe, bounds, effort)
             return self._order_if_equal(graph, where, found, bounds)
         chains = self.chains if graph.n <= self.most_annealed(where) else 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
@@ -76,9 +74,8 @@ class Tabu(Refiner):
 
     def _limit(self, n: int, effort: Effort) -> int | None:
         """Return the work limit of this search in scanned edges; None if only the deadline ends it."""
-        own = self.work * MILLION if self.work else None
-        if self.exchanges:
-            own = min(own or sys.maxsize, self.exchanges * n * (n**2 // 8 + 1))
+        limits = self.work * MILLION, self.exchanges * n * (n**2 // 8 + 1)
+        own = min(filter(None, limits), default=None)
         if effort.work_limit is not None:
             left = max(0, effort.work_limit - effort.work.get("arcs", 0))
             return left if own is None else min(own, left)

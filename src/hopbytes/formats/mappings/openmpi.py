@@ -30,14 +30,15 @@ from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list
+from hopbytes.text.hostlist import ADDRESS
 from hopbytes.text.lines import some_of
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 #: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
 #: (``tmp_rank_assignment`` and ``slot_list`` of rmaps_rank_file; tried with 5.0.11).
 LONGEST_SLOT = 63
-#: Names that the scanner of rankfiles divides at their first dot; it takes addresses as a whole.
-DIVIDED = re.compile(r"(?![0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z)[0-9][^.]*\..*", re.ASCII)
+#: Names that the scanner of rankfiles divides at their first dot, unless they are addresses.
+DIVIDED = re.compile(r"[0-9][^.]*\..*", re.ASCII)
 #: Beginning of the list of hosts that hopbytes writes for ``--map-by seq``.
 SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 CHECK = "'hopbytes verify' shows where ranks would run"
@@ -79,7 +80,8 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         if longest > LONGEST_SLOT:
             reason = f"a host and its cores need {longest} characters, of which Open MPI reads {LONGEST_SLOT}"
             return _in_sequence(launch, full, f"{reason}: {{stem}}.place.sh binds instead")
-        divided = next(filter(DIVIDED.fullmatch, launch.used_hosts), None)
+        names = [host for host in launch.used_hosts if not ADDRESS.fullmatch(host)]
+        divided = next(filter(DIVIDED.fullmatch, names), None)
         if divided is not None:
             reason = f"{divided} begins with a digit and has a dot, which rankfiles of Open MPI cannot say"
             return _in_sequence(launch, full, f"{reason}: {{stem}}.place.sh binds instead")
